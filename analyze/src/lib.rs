@@ -1,0 +1,1 @@
+//! Judge a run: where each statement ran, whether its answer was the same, and whether it was stale.

@@ -1,0 +1,103 @@
+//! What could not be used, by reason. Nothing is dropped without one of these being counted.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! losses {
+    ($($(#[doc = $doc:literal])* $name:ident = $text:literal, $unit:literal;)*) => {
+        /// A reason why a unit of input did not become part of a request.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Loss { $($(#[doc = $doc])* $name,)* }
+
+        impl Loss {
+            /// Every reason, in the order in which they are listed.
+            pub const ALL: &[Loss] = &[$(Loss::$name),*];
+
+            /// The name in `trace.json`.
+            pub fn name(self) -> &'static str {
+                match self { $(Loss::$name => $text,)* }
+            }
+
+            /// What is counted: packets, bytes, sessions, messages or lines.
+            pub fn unit(self) -> &'static str {
+                match self { $(Loss::$name => $unit,)* }
+            }
+
+            /// What it means, as one sentence for `show`.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Loss::$name => concat!($($doc),*).trim_ascii(),)* }
+            }
+        }
+    };
+}
+
+losses! {
+    /// The kernel dropped the packet before libpcap could read it: raise the buffer or narrow the filter.
+    KernelDropped = "kernel_dropped", "packets";
+    /// The packet is of a link or network type that is not decoded.
+    UnknownLink = "unknown_link", "packets";
+    /// The packet was cut short by the snap length; the missing bytes are a gap.
+    SnapLength = "snap_length", "packets";
+    /// The packet's headers contradict its length.
+    MalformedPacket = "malformed_packet", "packets";
+    /// The packet is an IP fragment.
+    IpFragment = "ip_fragment", "packets";
+    /// The packet is not TCP, or not from or to a port that was asked for.
+    OtherTraffic = "other_traffic", "packets";
+    /// The file ends in the middle of a packet record.
+    TruncatedFile = "truncated_file", "bytes";
+    /// Bytes that the peer acknowledged and the capture never saw.
+    Gap = "gap", "bytes";
+    /// Bytes passed over while looking for the next message boundary, after a gap or at a session joined midway.
+    Resync = "resync", "bytes";
+    /// Bytes that are not a valid message of the protocol.
+    Undecodable = "undecodable", "bytes";
+    /// The session is encrypted (TLS or GSS), so its statements cannot be read.
+    Encrypted = "encrypted", "sessions";
+    /// The session began before the capture: its user, database and prepared statements may be unknown.
+    JoinedMidway = "joined_midway", "sessions";
+    /// The session is not of the expected protocol.
+    OtherProtocol = "other_protocol", "sessions";
+    /// A message that arrived in a state in which the protocol does not allow it.
+    UnexpectedMessage = "unexpected_message", "messages";
+    /// A statement or portal was used whose Parse or Bind was not seen; the request is kept without its text.
+    UnknownStatement = "unknown_statement", "requests";
+}
+
+/// How much was lost, by reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Losses(BTreeMap<Loss, u64>);
+
+impl Losses {
+    /// Counts `amount` more units lost for this reason.
+    pub fn add(&mut self, loss: Loss, amount: u64) {
+        if amount > 0 {
+            *self.0.entry(loss).or_default() += amount;
+        }
+    }
+
+    /// Units lost for this reason so far.
+    pub fn get(&self, loss: Loss) -> u64 {
+        self.0.get(&loss).copied().unwrap_or(0)
+    }
+
+    /// Adds the counts of another part of the same capture.
+    pub fn merge(&mut self, other: &Losses) {
+        for (&loss, &amount) in &other.0 {
+            self.add(loss, amount);
+        }
+    }
+
+    /// The reasons that occurred, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Loss, u64)> + '_ {
+        self.0.iter().map(|(&loss, &amount)| (loss, amount))
+    }
+
+    /// True when nothing was lost.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

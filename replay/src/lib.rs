@@ -1,0 +1,1 @@
+//! Drive recorded traffic through a router into a real pair, with the original timing, and keep what came back.
