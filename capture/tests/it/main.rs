@@ -1,0 +1,1 @@
+//! The integration tests of splitproof-capture, one module per concern.

@@ -1,0 +1,1 @@
+//! The integration tests of splitproof-replay, one module per concern.

@@ -1,0 +1,1 @@
+//! The integration tests of splitproof-samples, one module per concern.
