@@ -1,1 +1,3 @@
 //! Judge a run: where each statement ran, whether its answer was the same, and whether it was stale.
+
+pub mod comparison;
