@@ -1,1 +1,4 @@
 //! Drive recorded traffic through a router into a real pair, with the original timing, and keep what came back.
+
+pub mod clock;
+pub mod pair;

@@ -1,0 +1,245 @@
+//! From the text of a `pair.toml` to a checked [`Pair`].
+
+use std::collections::HashSet;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{Defaults, Engine, EvidenceSource, Node, Pair, PairError, Role, Url};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    engine: Engine,
+    router: RouterFields,
+    nodes: Vec<NodeFields>,
+    #[serde(default)]
+    defaults: DefaultsFields,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RouterFields {
+    url: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeFields {
+    name: String,
+    role: Role,
+    url: String,
+    evidence: EvidenceWord,
+    tap: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EvidenceWord {
+    Tap,
+    None,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DefaultsFields {
+    user: Option<String>,
+    database: Option<String>,
+}
+
+impl Pair {
+    /// Reads and checks a `pair.toml`. Opens no connection.
+    pub fn read(path: &Path) -> Result<Pair, PairError> {
+        let text =
+            std::fs::read_to_string(path).map_err(|source| PairError::Read { path: path.to_owned(), source })?;
+        Pair::parse(path, &text)
+    }
+
+    /// Checks the text of a `pair.toml`; `path` is only for messages.
+    pub fn parse(path: &Path, text: &str) -> Result<Pair, PairError> {
+        let file: File = toml::from_str(text).map_err(|error| syntax(path, text, &error))?;
+        let field = |field: String, problem: String| PairError::Field { path: path.to_owned(), field, problem };
+        let url = |field: String, url: &str| {
+            Url::parse(url).map_err(|source| PairError::Url { path: path.to_owned(), field, source })
+        };
+
+        let router = url("router.url".to_owned(), &file.router.url)?;
+        let mut names = HashSet::new();
+        let mut nodes = Vec::with_capacity(file.nodes.len());
+        for (index, node) in file.nodes.into_iter().enumerate() {
+            if !is_name(&node.name) {
+                let problem = format!(
+                    "\"{}\" cannot be part of a file name: use letters, digits, `_` and `-`",
+                    node.name.escape_debug()
+                );
+                return Err(field(format!("nodes[{index}].name"), problem));
+            }
+            if !names.insert(node.name.clone()) {
+                let problem = format!("\"{}\" is used twice: give each node a name of its own", node.name);
+                return Err(field(format!("nodes[{index}].name"), problem));
+            }
+            let evidence = evidence(&node).map_err(|problem| field(format!("nodes[{index}].tap"), problem))?;
+            nodes.push(Node {
+                url: url(format!("nodes[{index}].url"), &node.url)?,
+                name: node.name,
+                role: node.role,
+                evidence,
+            });
+        }
+        let primaries = nodes.iter().filter(|node| node.role == Role::Primary).count();
+        if primaries != 1 {
+            let problem = format!("{primaries} nodes have role = \"primary\": a pair has exactly one");
+            return Err(field("nodes".to_owned(), problem));
+        }
+        if let Some(node) = nodes.iter().find(|node| loops(node)) {
+            let problem = format!("node \"{}\": the tap listens on the address of the node itself", node.name);
+            return Err(field("nodes".to_owned(), problem));
+        }
+        let defaults = Defaults { user: file.defaults.user, database: file.defaults.database };
+        Ok(Pair { engine: file.engine, router, nodes, defaults })
+    }
+}
+
+/// A node's name is part of the names of its trace files.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+fn evidence(node: &NodeFields) -> Result<EvidenceSource, String> {
+    match (&node.evidence, &node.tap) {
+        (EvidenceWord::None, None) => Ok(EvidenceSource::None),
+        (EvidenceWord::None, Some(_)) => {
+            Err("given, but evidence = \"none\": remove it, or set evidence = \"tap\"".to_owned())
+        }
+        (EvidenceWord::Tap, None) => {
+            Err("missing: evidence = \"tap\" needs tap = \"ADDRESS:PORT\", where the router finds this node".to_owned())
+        }
+        (EvidenceWord::Tap, Some(listen)) => {
+            let address = listen.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+            let listen = address.ok_or_else(|| {
+                format!("\"{}\" is not an address to listen on: write \"ADDRESS:PORT\"", listen.escape_debug())
+            })?;
+            Ok(EvidenceSource::Tap { listen })
+        }
+    }
+}
+
+/// A tap that listens where its node listens would connect to itself.
+fn loops(node: &Node) -> bool {
+    let EvidenceSource::Tap { listen } = node.evidence else { return false };
+    let upstream: Option<SocketAddr> = node.url.address().to_socket_addrs().ok().and_then(|mut all| all.next());
+    upstream == Some(listen)
+}
+
+/// The parser's own message quotes the line, which may hold a password: keep the place and the reason only.
+fn syntax(path: &Path, text: &str, error: &toml::de::Error) -> PairError {
+    let offset = error.span().map_or(0, |span| span.start).min(text.len());
+    let before = text.get(..offset).unwrap_or(text);
+    PairError::Syntax {
+        path: path.to_owned(),
+        line: before.matches('\n').count() + 1,
+        column: before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1,
+        message: error.message().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+engine = "postgresql"
+[router]
+url = "postgresql://app:secret@localhost:9999/shop"
+[[nodes]]
+name = "primary"
+role = "primary"
+url = "postgresql://postgres@localhost:5432/shop"
+evidence = "tap"
+tap = "127.0.0.1:6432"
+[[nodes]]
+name = "standby"
+role = "replica"
+url = "postgresql://postgres@localhost:5433/shop"
+evidence = "none"
+[defaults]
+user = "app"
+"#;
+
+    fn fails(text: &str) -> String {
+        Pair::parse(Path::new("pair.toml"), text).map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_full_file_is_read() {
+        let pair = Pair::parse(Path::new("pair.toml"), GOOD).unwrap();
+        assert_eq!(pair.engine, Engine::Postgresql);
+        assert_eq!(pair.router.to_string(), "postgresql://app@localhost:9999/shop");
+        assert_eq!(pair.primary().name, "primary");
+        assert_eq!(pair.nodes[0].evidence, EvidenceSource::Tap { listen: "127.0.0.1:6432".parse().unwrap() });
+        assert_eq!(pair.nodes[1].evidence, EvidenceSource::None);
+        assert_eq!(pair.nodes[1].role, Role::Replica);
+        assert_eq!(pair.defaults, Defaults { user: Some("app".to_owned()), database: None });
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_with_its_place() {
+        let message = fails(&GOOD.replace("user = \"app\"", "usr = \"app\""));
+        assert!(message.starts_with("pair.toml:17:1: unknown field `usr`"), "{message}");
+    }
+
+    #[test]
+    fn a_missing_field_is_named() {
+        let message = fails(&GOOD.replace("role = \"replica\"\n", ""));
+        assert!(message.contains("missing field `role`"), "{message}");
+    }
+
+    #[test]
+    fn an_unknown_role_is_answered_with_the_known_ones() {
+        let message = fails(&GOOD.replace("\"replica\"", "\"slave\""));
+        assert!(message.contains("unknown variant `slave`"), "{message}");
+        assert!(message.contains("`primary`") && message.contains("`replica`"), "{message}");
+    }
+
+    #[test]
+    fn a_pair_has_one_primary() {
+        let message = fails(&GOOD.replace("role = \"replica\"", "role = \"primary\""));
+        assert_eq!(message, "pair.toml: nodes: 2 nodes have role = \"primary\": a pair has exactly one");
+    }
+
+    #[test]
+    fn a_tap_needs_an_address() {
+        let message = fails(&GOOD.replace("tap = \"127.0.0.1:6432\"\n", ""));
+        assert!(message.starts_with("pair.toml: nodes[0].tap: missing"), "{message}");
+        let message = fails(&GOOD.replace("127.0.0.1:6432", "6432"));
+        assert!(message.starts_with("pair.toml: nodes[0].tap: \"6432\" is not an address"), "{message}");
+    }
+
+    #[test]
+    fn a_tap_does_not_connect_to_itself() {
+        let own = GOOD.replace("localhost:5432", "127.0.0.1:6432");
+        assert!(fails(&own).contains("the tap listens on the address of the node itself"));
+    }
+
+    #[test]
+    fn names_are_unique_and_fit_a_file_name() {
+        assert!(fails(&GOOD.replace("\"standby\"", "\"primary\"")).contains("nodes[1].name: \"primary\" is used twice"));
+        assert!(fails(&GOOD.replace("\"standby\"", "\"a/b\"")).contains("nodes[1].name: \"a/b\" cannot be"));
+    }
+
+    #[test]
+    fn a_bad_url_names_its_field_and_keeps_the_password() {
+        let message = fails(&GOOD.replace("app:secret@localhost:9999", "app:secret@localhost:99999"));
+        assert!(message.starts_with("pair.toml: router.url: "), "{message}");
+        assert!(!message.contains("secret"), "{message}");
+        let message = fails(&GOOD.replace("[router]\nurl", "[router]\nurll"));
+        assert!(message.contains("unknown field `urll`") && !message.contains("secret"), "{message}");
+    }
+
+    #[test]
+    fn debug_output_keeps_the_password() {
+        let pair = Pair::parse(Path::new("pair.toml"), GOOD).unwrap();
+        assert!(!format!("{pair:?}").contains("secret"));
+    }
+}
