@@ -1,0 +1,66 @@
+//! The call of a function outside SQL: [FunctionCall] and [FunctionCallResponse]. libpq still uses it for large objects.
+//!
+//! [FunctionCall]: https://www.postgresql.org/docs/current/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-FUNCTIONCALL
+//! [FunctionCallResponse]: https://www.postgresql.org/docs/current/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-FUNCTIONCALLRESPONSE
+
+use super::error::{Invalid, Unencodable};
+use super::frame::Direction;
+use super::list::{Formats, Values};
+use super::read::Reader;
+use super::write;
+
+/// A function to call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionCall<'a> {
+    /// OID of the function.
+    pub function: u32,
+    /// Formats of the arguments: none, one for all, or one each.
+    pub arg_formats: Formats<'a>,
+    /// The arguments.
+    pub args: Values<'a>,
+    /// Format wanted for the result.
+    pub result_format: i16,
+}
+
+impl<'a> FunctionCall<'a> {
+    pub(super) fn decode(mut read: Reader<'a>) -> Result<Self, Invalid> {
+        let function = read.u32()?;
+        let arg_formats = read.formats()?;
+        let args = read.values()?;
+        let result_format = read.i16()?;
+        read.end(FunctionCall { function, arg_formats, args, result_format })
+    }
+
+    pub(super) fn encode(&self, out: &mut Vec<u8>) -> Result<(), Unencodable> {
+        write::message(out, Direction::Client, b'F', "FunctionCall", |out| {
+            out.extend(self.function.to_be_bytes());
+            self.arg_formats.write(out)?;
+            self.args.write(out)?;
+            out.extend(self.result_format.to_be_bytes());
+            Ok(())
+        })
+    }
+
+    /// Appends the FunctionCall message with this content to `out`.
+    pub fn write<'v>(
+        out: &mut Vec<u8>,
+        function: u32,
+        arg_formats: &[i16],
+        args: impl IntoIterator<Item = Option<&'v [u8]>>,
+        result_format: i16,
+    ) -> Result<(), Unencodable> {
+        write::message(out, Direction::Client, b'F', "FunctionCall", |out| {
+            out.extend(function.to_be_bytes());
+            write::formats(out, arg_formats)?;
+            write::values(out, args)?;
+            out.extend(result_format.to_be_bytes());
+            Ok(())
+        })
+    }
+}
+
+/// Reads FunctionCallResponse: the result, `None` for NULL.
+pub(super) fn response<'a>(mut read: Reader<'a>) -> Result<Option<&'a [u8]>, Invalid> {
+    let value = read.value()?;
+    read.end(value)
+}
