@@ -6,6 +6,7 @@
 //! The sources, [`packets`] and [`tap`], feed bytes in and rows come out.
 
 pub mod checksum;
+pub mod clock;
 pub mod packets;
 pub mod postgresql;
 pub mod session;

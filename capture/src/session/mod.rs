@@ -1,1 +1,64 @@
-//! To come.
+//! The bytes of one connection, turned into requests.
+//!
+//! - [`Decoder`]: what a source (packets, a tap) needs to know of a session: bytes in, rows out
+//! - [`Start`], [`Close`]: how a connection begins and ends
+//! - [`Shared`]: what the sessions of one recording have in common
+//! - [`postgresql`]: the decoder of the PostgreSQL protocol
+
+pub mod postgresql;
+mod shared;
+
+use std::sync::Arc;
+
+use crate::trace::{Losses, Sink};
+
+pub use shared::Shared;
+
+/// How a connection begins.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The client's address and port.
+    pub client: Arc<str>,
+    /// The server's address and port.
+    pub server: Arc<str>,
+    /// True when the connection is older than the recording, so that its first bytes are not its beginning.
+    pub midway: bool,
+}
+
+/// How a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Close {
+    /// Both directions ended, the client's first.
+    Client,
+    /// Both directions ended, the server's first.
+    Server,
+    /// Torn down without an orderly end.
+    Reset,
+    /// It did not end: the recording did.
+    RecordingEnded,
+}
+
+/// Turns the two byte streams of one connection into requests.
+///
+/// Both directions are delivered in the order of arrival, in pieces of any size. A decoder puts each request into
+/// `out` once everything about it is known, and accounts for every byte: it is part of a message, or it is counted
+/// among the [`losses`](Decoder::losses).
+pub trait Decoder: Send {
+    /// The next bytes from the client, which arrived at `at_ns` (nanoseconds since 1970 UTC).
+    fn client(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink);
+
+    /// The next bytes from the server.
+    fn server(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink);
+
+    /// `missing` bytes from the client were not recorded; the next ones come after them.
+    fn client_gap(&mut self, at_ns: i64, missing: u64, out: &mut dyn Sink);
+
+    /// `missing` bytes from the server were not recorded.
+    fn server_gap(&mut self, at_ns: i64, missing: u64, out: &mut dyn Sink);
+
+    /// The end: nothing follows. Requests without an answer come out now.
+    fn close(&mut self, at_ns: i64, how: Close, out: &mut dyn Sink);
+
+    /// What could not be used so far.
+    fn losses(&self) -> &Losses;
+}

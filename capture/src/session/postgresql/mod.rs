@@ -1,0 +1,1 @@
+//! The PostgreSQL protocol: to be filled in by the next commit.
