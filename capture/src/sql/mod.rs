@@ -1,1 +1,15 @@
-//! To come.
+//! What one SQL text is: its shape, cheap enough for every request, and its facts, found once per shape.
+//!
+//! - [`shape_id`], [`normalize`], [`Normalizer`]: the text without its literals, and its digest
+//! - [`Shapes`]: shape ids on the hot path of a capture, and one sample of each shape
+//! - [`mask_password`]: takes out what must not enter a trace
+
+mod hint;
+mod lexer;
+mod password;
+mod shape;
+mod shapes;
+
+pub use password::mask_password;
+pub use shape::{Normalizer, normalize, shape_id};
+pub use shapes::{Shape, Shapes};
