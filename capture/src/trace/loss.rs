@@ -64,6 +64,8 @@ losses! {
     UnexpectedMessage = "unexpected_message", "messages";
     /// A statement or portal was used whose Parse or Bind was not seen; the request is kept without its text.
     UnknownStatement = "unknown_statement", "requests";
+    /// Statement text, parameters and COPY data beyond 512 MiB in one request; the request is kept without them.
+    Oversized = "oversized", "bytes";
 }
 
 /// How much was lost, by reason.

@@ -4,35 +4,8 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 
-/// Declares an enum that is stored in a trace as a short lower-case word.
-macro_rules! words {
-    ($(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal,)* }) => {
-        $(#[$outer])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$inner])* $variant,)* }
-
-        impl $name {
-            /// Every value.
-            pub const ALL: &[$name] = &[$($name::$variant),*];
-
-            /// The word that stands in the trace.
-            pub fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $word,)* }
-            }
-
-            /// The value of a word from a trace.
-            pub fn from_word(word: &str) -> Option<Self> {
-                match word { $($word => Some($name::$variant),)* _ => None }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-    };
-}
+use super::column::table;
+use super::words::words;
 
 words! {
     /// What a client asked for.
@@ -123,109 +96,111 @@ pub struct Param {
     pub value: Option<Box<[u8]>>,
 }
 
-/// One thing a client asked the server to do. `docs/trace.md` describes each column.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// Number of the session within the trace.
-    pub session: u64,
-    /// Number of the request within the session, from 0.
-    pub seq: u32,
-    /// In a run: the session of the recording that this one repeats.
-    pub recorded_session: Option<u64>,
-    /// In a run: the request of the recording that this one repeats.
-    pub recorded_seq: Option<u32>,
+table! {
+    /// One thing a client asked the server to do. `docs/trace.md` describes each column.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Request [RequestBuilders, RequestValues] {
+        /// Number of the session within the trace.
+        pub session: u64,
+        /// Number of the request within the session, from 0.
+        pub seq: u32,
+        /// In a run: the session of the recording that this one repeats.
+        pub recorded_session: Option<u64>,
+        /// In a run: the request of the recording that this one repeats.
+        pub recorded_seq: Option<u32>,
 
-    /// When the request's first byte was seen (in a run: sent), nanoseconds since 1970 UTC.
-    pub start_ns: i64,
-    /// In a run: when it should have been sent, nanoseconds since 1970 UTC.
-    pub due_ns: Option<i64>,
-    /// In a run: why it was sent late (more than the tolerance after `due_ns`).
-    pub late_cause: Option<LateCause>,
-    /// From start to the first row of the answer, nanoseconds.
-    pub first_row_ns: Option<u64>,
-    /// From start to the end of the answer, nanoseconds; `None` when it never finished.
-    pub duration_ns: Option<u64>,
+        /// When the request's first byte was seen (in a run: sent), nanoseconds since 1970 UTC.
+        pub start_ns: i64,
+        /// In a run: when it should have been sent, nanoseconds since 1970 UTC.
+        pub due_ns: Option<i64>,
+        /// In a run: why it was sent late (more than the tolerance after `due_ns`).
+        pub late_cause: Option<LateCause>,
+        /// From start to the first row of the answer, nanoseconds.
+        pub first_row_ns: Option<u64>,
+        /// From start to the end of the answer, nanoseconds; `None` when it never finished.
+        pub duration_ns: Option<u64>,
 
-    /// What was asked.
-    pub kind: Kind,
-    /// The client messages that made up the request, in order, by their PostgreSQL type byte ("Q", "P", "BDES").
-    pub messages: CompactString,
-    /// SQL text; for an execute, the text of the statement it runs. Invalid UTF-8 is replaced; see `sql_raw`.
-    pub sql: Option<Arc<str>>,
-    /// SQL text as sent, only where it is not valid UTF-8.
-    pub sql_raw: Option<Arc<[u8]>>,
-    /// Digest of the statement without its literals.
-    pub shape_id: Option<u64>,
-    /// Name of the prepared statement; empty is the unnamed one.
-    pub statement: Option<CompactString>,
-    /// Name of the portal; empty is the unnamed one.
-    pub portal: Option<CompactString>,
-    /// Type OIDs declared when the statement was prepared.
-    pub param_types: Option<Vec<u32>>,
-    /// Parameter values of an execute or call.
-    pub params: Vec<Param>,
-    /// Parameter format codes as sent: none, one for all, or one each.
-    pub param_formats: Vec<i16>,
-    /// Result format codes as sent: none, one for all, or one each.
-    pub result_formats: Vec<i16>,
-    /// Row limit of an execute or fetch; 0 is no limit.
-    pub row_limit: Option<u32>,
-    /// Number of the pipeline group: requests up to the same Sync share it.
-    pub pipeline_group: Option<u32>,
-    /// Data that the client sent in a COPY, one entry per message.
-    pub copy_data: Vec<Box<[u8]>>,
+        /// What was asked.
+        pub kind: Kind,
+        /// The client messages that made up the request, in order, by their PostgreSQL type byte ("Q", "P", "BDES").
+        pub messages: CompactString,
+        /// SQL text; for an execute, the text of the statement it runs. Invalid UTF-8 is replaced; see `sql_raw`.
+        pub sql: Option<Arc<str>>,
+        /// SQL text as sent, only where it is not valid UTF-8.
+        pub sql_raw: Option<Arc<[u8]>>,
+        /// Digest of the statement without its literals.
+        pub shape_id: Option<u64>,
+        /// Name of the prepared statement; empty is the unnamed one.
+        pub statement: Option<CompactString>,
+        /// Name of the portal; empty is the unnamed one.
+        pub portal: Option<CompactString>,
+        /// Type OIDs declared when the statement was prepared.
+        pub param_types: Option<Vec<u32>>,
+        /// Parameter values of an execute or call.
+        pub params: Vec<Param>,
+        /// Parameter format codes as sent: none, one for all, or one each.
+        pub param_formats: Vec<i16>,
+        /// Result format codes as sent: none, one for all, or one each.
+        pub result_formats: Vec<i16>,
+        /// Row limit of an execute or fetch; 0 is no limit.
+        pub row_limit: Option<u32>,
+        /// Number of the pipeline group: requests up to the same Sync share it.
+        pub pipeline_group: Option<u32>,
+        /// Data that the client sent in a COPY, one entry per message.
+        pub copy_data: Vec<Box<[u8]>>,
 
-    /// Database of the session.
-    pub database: Option<Arc<str>>,
-    /// User of the session.
-    pub user: Option<Arc<str>>,
-    /// application_name of the session as last reported.
-    pub application: Option<Arc<str>>,
-    /// The client's address and port.
-    pub client: Option<Arc<str>>,
-    /// The server's address and port.
-    pub server: Option<Arc<str>>,
-    /// Transaction status after the request.
-    pub transaction: Option<TransactionStatus>,
-    /// Autocommit mode after the request, where the engine tells.
-    pub autocommit: Option<bool>,
+        /// Database of the session.
+        pub database: Option<Arc<str>>,
+        /// User of the session.
+        pub user: Option<Arc<str>>,
+        /// application_name of the session as last reported.
+        pub application: Option<Arc<str>>,
+        /// The client's address and port.
+        pub client: Option<Arc<str>>,
+        /// The server's address and port.
+        pub server: Option<Arc<str>>,
+        /// Transaction status after the request.
+        pub transaction: Option<TransactionStatus>,
+        /// Autocommit mode after the request, where the engine tells.
+        pub autocommit: Option<bool>,
 
-    /// How it ended.
-    pub outcome: Outcome,
-    /// SQLSTATE or errno.
-    pub error_code: Option<CompactString>,
-    /// The error's primary message.
-    pub error_message: Option<Arc<str>>,
-    /// Rows returned.
-    pub rows: Option<u64>,
-    /// Rows affected.
-    pub affected: Option<u64>,
-    /// Last generated identity, where the protocol tells.
-    pub last_insert_id: Option<u64>,
-    /// Warnings or notices sent with the answer.
-    pub warnings: Option<u32>,
-    /// Bytes of the answer.
-    pub result_bytes: Option<u64>,
-    /// Checksum over rows and completion information.
-    pub checksum_full: Option<u128>,
-    /// Checksum over rows, in order.
-    pub checksum_rows: Option<u128>,
-    /// Checksum over rows, order ignored.
-    pub checksum_rowset: Option<u128>,
+        /// How it ended.
+        pub outcome: Outcome,
+        /// SQLSTATE or errno.
+        pub error_code: Option<CompactString>,
+        /// The error's primary message.
+        pub error_message: Option<Arc<str>>,
+        /// Rows returned.
+        pub rows: Option<u64>,
+        /// Rows affected.
+        pub affected: Option<u64>,
+        /// Last generated identity, where the protocol tells.
+        pub last_insert_id: Option<u64>,
+        /// Warnings or notices sent with the answer.
+        pub warnings: Option<u32>,
+        /// Bytes of the answer.
+        pub result_bytes: Option<u64>,
+        /// Checksum over rows and completion information.
+        pub checksum_full: Option<u128>,
+        /// Checksum over rows, in order.
+        pub checksum_rows: Option<u128>,
+        /// Checksum over rows, order ignored.
+        pub checksum_rowset: Option<u128>,
 
-    /// Node or hostgroup, where the source knows it.
-    pub node: Option<Arc<str>>,
-    /// Replication position told with the answer, where the source tells it.
-    pub position: Option<CompactString>,
+        /// Node or hostgroup, where the source knows it.
+        pub node: Option<Arc<str>>,
+        /// Replication position told with the answer, where the source tells it.
+        pub position: Option<CompactString>,
 
-    /// Part of the request or answer is missing.
-    pub truncated: bool,
-    /// Something was lost in this session before this request.
-    pub gap_before: bool,
-    /// The session began before the recording.
-    pub joined_midway: bool,
-    /// Literals and parameters are replaced by keyed hashes.
-    pub redacted: bool,
+        /// Part of the request or answer is missing.
+        pub truncated: bool,
+        /// Something was lost in this session before this request.
+        pub gap_before: bool,
+        /// The session began before the recording.
+        pub joined_midway: bool,
+        /// Literals and parameters are replaced by keyed hashes.
+        pub redacted: bool,
+    }
 }
 
 impl Request {

@@ -1,1 +1,5 @@
 //! The integration tests of splitproof-capture, one module per concern.
+
+mod trace_damage;
+mod trace_order;
+mod trace_roundtrip;

@@ -1,0 +1,115 @@
+//! Writing one Parquet file: under a temporary name until it is whole.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use arrow::array::{ArrayRef, RecordBatch};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::schema::types::ColumnPath;
+
+use super::column::Row;
+use super::directory;
+use super::error::Error;
+use super::manifest::{FORMAT, Manifest, TOOL};
+
+/// Keys of the Parquet file's own metadata, from which a lost manifest is made again.
+pub(crate) const FORMAT_KEY: &str = "splitproof.format";
+pub(crate) const ENGINE_KEY: &str = "splitproof.engine";
+pub(crate) const SOURCE_KEY: &str = "splitproof.source";
+
+/// Columns whose values seldom repeat and grow slowly: the difference to the row before is shorter than a dictionary.
+const DELTA: &[&str] =
+    &["start_ns", "due_ns", "first_row_ns", "duration_ns", "seq", "recorded_seq", "at_ns", "sample_ns"];
+/// Columns of digests: nothing to gain from the value before.
+const PLAIN: &[&str] = &["checksum_full", "checksum_rows", "checksum_rowset"];
+/// Columns whose smallest and largest value help nobody to skip a row group.
+const NO_STATISTICS: &[&str] = &["sql", "sql_raw", "error_message", "text", "sample"];
+
+/// Rows in a page: with it grows what a reader holds of a row group that it is in the middle of.
+const PAGE_ROWS: usize = 8192;
+
+/// What a file says about itself in its metadata.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    properties: WriterProperties,
+}
+
+impl Label {
+    pub(crate) fn new<R: Row>(manifest: &Manifest) -> Self {
+        let pair = |key: &str, value: &str| KeyValue::new(key.to_string(), value.to_string());
+        let mut properties = WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_2_0)
+            .set_created_by(TOOL.to_string())
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_max_row_group_row_count(None)
+            .set_data_page_row_count_limit(PAGE_ROWS)
+            .set_offset_index_disabled(true)
+            .set_key_value_metadata(Some(vec![
+                pair(FORMAT_KEY, &FORMAT.to_string()),
+                pair(ENGINE_KEY, manifest.engine.as_str()),
+                pair(SOURCE_KEY, &manifest.source),
+            ]));
+        let order = ["start_ns", "session", "seq"].iter().filter_map(|name| {
+            let index = R::columns().iter().position(|column| column.name == *name)?;
+            Some(SortingColumn { column_idx: index as i32, descending: false, nulls_first: false })
+        });
+        properties = properties.set_sorting_columns(Some(order.collect()));
+        for column in R::columns() {
+            let path = || ColumnPath::from(column.name);
+            if DELTA.contains(&column.name) {
+                properties = properties
+                    .set_column_dictionary_enabled(path(), false)
+                    .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
+            }
+            if PLAIN.contains(&column.name) {
+                properties = properties
+                    .set_column_encoding(path(), Encoding::PLAIN)
+                    .set_column_statistics_enabled(path(), EnabledStatistics::None);
+            }
+            if NO_STATISTICS.contains(&column.name) {
+                properties = properties.set_column_statistics_enabled(path(), EnabledStatistics::None);
+            }
+        }
+        Label { properties: properties.build() }
+    }
+}
+
+/// A Parquet file on its way.
+pub(crate) struct NewFile {
+    path: PathBuf,
+    unfinished: PathBuf,
+    writer: ArrowWriter<fs::File>,
+}
+
+impl NewFile {
+    pub(crate) fn create<R: Row>(path: &Path, label: &Label) -> Result<Self, Error> {
+        let unfinished = directory::unfinished(path);
+        let file = fs::File::create(&unfinished).map_err(Error::io(&unfinished, "create"))?;
+        let writer = ArrowWriter::try_new(file, R::schema(), Some(label.properties.clone()))
+            .map_err(|source| Error::Write { path: path.into(), source })?;
+        Ok(NewFile { path: path.into(), unfinished, writer })
+    }
+
+    /// Writes some of the rows as one row group.
+    pub(crate) fn group<R: Row>(&mut self, columns: &[ArrayRef], rows: Range<usize>) -> Result<(), Error> {
+        let columns = columns.iter().map(|column| column.slice(rows.start, rows.len())).collect();
+        RecordBatch::try_new(R::schema(), columns)
+            .map_err(ParquetError::from)
+            .and_then(|batch| self.writer.write(&batch))
+            .and_then(|()| self.writer.flush())
+            .map_err(|source| Error::Write { path: self.path.clone(), source })
+    }
+
+    /// Ends the file and gives it its name.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let NewFile { path, unfinished, writer } = self;
+        let file = writer.into_inner().map_err(|source| Error::Write { path: path.clone(), source })?;
+        directory::publish(&file, &unfinished, &path)
+    }
+}

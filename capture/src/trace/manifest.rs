@@ -1,0 +1,167 @@
+//! `trace.json`: what the trace is, what it holds, and what was lost on the way.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::loss::Losses;
+use super::words::words;
+
+/// The format version that this program writes, and the newest that it reads.
+pub const FORMAT: u32 = 1;
+
+/// The name and version of this program, as the manifest keeps it.
+pub const TOOL: &str = concat!("splitproof-capture ", env!("CARGO_PKG_VERSION"));
+
+words! {
+    /// The kind of database server whose protocol was recorded.
+    Engine {
+        /// PostgreSQL, or a server that speaks its protocol.
+        Postgresql = "postgresql",
+    }
+}
+
+/// The manifest of a trace, `trace.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Format version, [`FORMAT`].
+    pub format: u32,
+    /// Program and version that wrote the trace.
+    pub tool: String,
+    /// The server's kind.
+    pub engine: Engine,
+    /// Where the traffic came from: `packets`, `live`, `tap` or `replay`.
+    pub source: String,
+    /// The files, interface or addresses that were recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
+    /// True when the recording ended in order. False while it runs, and for ever when it was killed: then what came
+    /// after the last flush is missing.
+    pub complete: bool,
+    /// True when this manifest was lost and made again from the files; the loss counters are then unknown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rebuilt: bool,
+    /// The clients' requests.
+    #[serde(flatten)]
+    pub table: Table,
+    /// In a run: what executed at each node, behind the router.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<String, Table>,
+    /// Rows of `shapes.parquet`; `None` when it was not written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shapes: Option<u64>,
+    /// Rows of `positions.parquet`; `None` when it was not written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positions: Option<u64>,
+    /// In a run: what the replayer tells about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<serde_json::Value>,
+}
+
+impl Manifest {
+    /// The `run` section as the replayer's type; `None` when this is not a run.
+    pub fn run<T: DeserializeOwned>(&self) -> Result<Option<T>, serde_json::Error> {
+        self.run.as_ref().map(T::deserialize).transpose()
+    }
+}
+
+/// The requests of one series of files: the trace's own, or those of one node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// From the first start to the last end; `None` when there is no request.
+    pub window: Option<Window>,
+    /// Sessions with at least one request.
+    pub sessions: u64,
+    /// Requests, which is rows.
+    pub requests: u64,
+    /// What could not be used, by reason.
+    pub losses: Losses,
+    /// The files, in the order in which they were written.
+    pub files: Vec<File>,
+}
+
+/// A span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Start of the earliest request, nanoseconds since 1970 UTC; text with nine decimals in the file.
+    #[serde(with = "nanoseconds", rename = "first_start")]
+    pub first_start_ns: i64,
+    /// End of the request that ended last (its start, when no request has an end).
+    #[serde(with = "nanoseconds", rename = "last_end")]
+    pub last_end_ns: i64,
+}
+
+impl Window {
+    /// The smallest span that holds both.
+    pub(crate) fn cover(window: &mut Option<Window>, other: Window) {
+        let window = window.get_or_insert(other);
+        window.first_start_ns = window.first_start_ns.min(other.first_start_ns);
+        window.last_end_ns = window.last_end_ns.max(other.last_end_ns);
+    }
+
+    /// Its length in nanoseconds.
+    pub fn length_ns(&self) -> u64 {
+        self.last_end_ns.saturating_sub(self.first_start_ns).max(0).unsigned_abs()
+    }
+}
+
+/// One Parquet file of requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct File {
+    /// Its name inside the directory.
+    pub name: String,
+    /// Its row groups, in order: first those of requests that began before an earlier file ended, oldest first.
+    pub groups: Vec<Group>,
+}
+
+impl File {
+    /// Rows in all its groups.
+    pub fn rows(&self) -> u64 {
+        self.groups.iter().fold(0, |sum, group| sum.saturating_add(group.rows))
+    }
+}
+
+/// One row group: rows in order of start, session and seq.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Number of rows.
+    pub rows: u64,
+    /// Start of its first row; a reader need not open the file before it gets there.
+    #[serde(with = "nanoseconds", rename = "first_start")]
+    pub first_start_ns: i64,
+    /// Start of its last row.
+    #[serde(with = "nanoseconds", rename = "last_start")]
+    pub last_start_ns: i64,
+}
+
+/// Nanoseconds since 1970 UTC as RFC 3339 text: people read it, and JSON numbers lose the last digits in many readers.
+mod nanoseconds {
+    use jiff::Timestamp;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _, ser::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(value: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+        let time = Timestamp::from_nanosecond(i128::from(*value)).map_err(S::Error::custom)?;
+        serializer.collect_str(&format_args!("{time:.9}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let time: Timestamp = text.parse().map_err(D::Error::custom)?;
+        i64::try_from(time.as_nanosecond()).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_keep_every_nanosecond() {
+        for ns in [i64::MIN, -1, 0, 1, 1_700_000_000_123_456_789, i64::MAX] {
+            let window = Window { first_start_ns: ns, last_end_ns: ns };
+            let json = serde_json::to_string(&window).expect("encodes");
+            assert_eq!(serde_json::from_str::<Window>(&json).expect("decodes"), window, "{json}");
+        }
+    }
+}

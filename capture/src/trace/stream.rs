@@ -1,0 +1,308 @@
+//! One series of Parquet files, filled by a thread of its own.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use arrow::array::{ArrayRef, UInt32Array};
+use arrow::compute::take;
+
+use super::age::{Ages, Key};
+use super::column::Row;
+use super::directory;
+use super::error::Error;
+use super::file::{Label, NewFile};
+use super::loss::{Loss, Losses};
+use super::manifest::{File, Group, Manifest, Table, Window};
+use super::request::{Request, RequestBuilders};
+use super::writer::Options;
+
+/// Rows that travel to the thread together.
+const BATCH: usize = 256;
+/// Batches that may wait before the source has to.
+const QUEUE: usize = 16;
+/// Data of one request beyond this is not kept: a column of a file is limited to 2 GiB.
+const MAX_REQUEST_BYTES: usize = 512 << 20;
+
+/// What the writers of one trace share.
+pub(crate) struct Shared {
+    pub(crate) dir: PathBuf,
+    manifest: Mutex<Manifest>,
+    failure: Mutex<Option<Error>>,
+    failed: AtomicBool,
+}
+
+/// A panic elsewhere does not spoil these values: every change to them is complete in itself.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(crate) fn new(dir: PathBuf, manifest: Manifest) -> Self {
+        Shared { dir, manifest: Mutex::new(manifest), failure: Mutex::new(None), failed: AtomicBool::new(false) }
+    }
+
+    /// Changes the manifest, in memory and on disk.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Manifest)) -> Result<Manifest, Error> {
+        let mut manifest = lock(&self.manifest);
+        change(&mut manifest);
+        directory::write_manifest(&self.dir, &manifest)?;
+        Ok(manifest.clone())
+    }
+
+    /// Changes the manifest in memory; the next flush writes it.
+    pub(crate) fn note(&self, change: impl FnOnce(&mut Manifest)) {
+        change(&mut lock(&self.manifest));
+    }
+
+    pub(crate) fn manifest(&self) -> Manifest {
+        lock(&self.manifest).clone()
+    }
+
+    fn fail(&self, error: Error) {
+        lock(&self.failure).get_or_insert(error);
+        self.failed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match lock(&self.failure).take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The sending side: takes requests, in the order in which they finish.
+pub(crate) struct Stream {
+    node: Option<String>,
+    shared: Arc<Shared>,
+    /// Requests that wait for their batch to fill; the thread empties it when a flush is due by time.
+    waiting: Arc<Mutex<Vec<Request>>>,
+    batches: Option<SyncSender<Vec<Request>>>,
+    thread: Option<JoinHandle<()>>,
+    oversized: u64,
+}
+
+impl Stream {
+    pub(crate) fn start(shared: &Arc<Shared>, node: Option<String>, options: &Options) -> Result<Self, Error> {
+        let stem = match &node {
+            Some(name) => directory::node_stem(name)?,
+            None => directory::REQUESTS.to_string(),
+        };
+        let (sender, receiver) = sync_channel(QUEUE);
+        let waiting = Arc::new(Mutex::new(Vec::with_capacity(BATCH)));
+        let filler = Filler {
+            label: Label::new::<Request>(&shared.manifest()),
+            shared: shared.clone(),
+            waiting: waiting.clone(),
+            node: node.clone(),
+            stem,
+            flush_rows: options.flush_rows.max(1),
+            flush_bytes: options.flush_bytes.min(MAX_REQUEST_BYTES),
+            flush_every: options.flush_every,
+            builders: Request::builders(),
+            keys: Vec::new(),
+            bytes: 0,
+            window: None,
+            ages: Ages::default(),
+            files: 0,
+            sessions: HashSet::new(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("trace-writer".into())
+            .spawn(move || filler.run(receiver))
+            .map_err(Error::io(&shared.dir, "start the writer thread for"))?;
+        Ok(Stream { node, shared: shared.clone(), waiting, batches: Some(sender), thread: Some(thread), oversized: 0 })
+    }
+
+    pub(crate) fn push(&mut self, mut request: Request) {
+        let bytes = weight(&request);
+        if bytes > MAX_REQUEST_BYTES {
+            // Only COPY data, or a text or parameter that no server accepts, can get here.
+            request.copy_data = Vec::new();
+            request.params = Vec::new();
+            if weight(&request) > MAX_REQUEST_BYTES {
+                (request.sql, request.sql_raw) = (None, None);
+            }
+            request.truncated = true;
+            self.oversized += (bytes - weight(&request)) as u64;
+        }
+        let mut waiting = lock(&self.waiting);
+        waiting.push(request);
+        if waiting.len() >= BATCH {
+            let batch = std::mem::replace(&mut *waiting, Vec::with_capacity(BATCH));
+            drop(waiting);
+            self.send(batch);
+        }
+    }
+
+    fn send(&self, batch: Vec<Request>) {
+        let sent = self.batches.as_ref().map(|batches| batches.send(batch));
+        // The thread takes batches until this side hangs up, even after a failure.
+        if !matches!(sent, Some(Ok(()))) {
+            self.shared.fail(Error::WriterDied { dir: self.shared.dir.clone() });
+        }
+    }
+
+    /// Tells what the source has lost so far; the next flush writes it down.
+    pub(crate) fn losses(&self, losses: &Losses) {
+        let mut losses = losses.clone();
+        losses.add(Loss::Oversized, self.oversized);
+        self.shared.note(|manifest| table(manifest, self.node.as_deref()).losses = losses);
+    }
+
+    /// Writes everything that is left.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        let batch = std::mem::take(&mut *lock(&self.waiting));
+        if !batch.is_empty() {
+            self.send(batch);
+        }
+        self.batches = None;
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            self.shared.fail(Error::WriterDied { dir: self.shared.dir.clone() });
+        }
+        self.shared.check()
+    }
+}
+
+impl Drop for Stream {
+    /// A recording that ends by an error keeps what it has.
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            let _ = self.finish();
+        }
+    }
+}
+
+/// The table of the manifest that belongs to a node, or the trace's own.
+fn table<'a>(manifest: &'a mut Manifest, node: Option<&str>) -> &'a mut Table {
+    match node {
+        None => &mut manifest.table,
+        Some(name) => manifest.nodes.entry(name.to_string()).or_default(),
+    }
+}
+
+/// Bytes of the parts of a request that have no bound.
+fn weight(request: &Request) -> usize {
+    let text = request.sql.as_ref().map_or(0, |sql| sql.len()) + request.sql_raw.as_ref().map_or(0, |sql| sql.len());
+    let params = request.params.iter().map(|param| 8 + param.value.as_ref().map_or(0, |value| value.len()));
+    let copied = request.copy_data.iter().map(|data| 4 + data.len());
+    text + params.sum::<usize>() + copied.sum::<usize>()
+}
+
+/// The thread's side: collects columns, and writes a file when there is enough.
+struct Filler {
+    label: Label,
+    shared: Arc<Shared>,
+    waiting: Arc<Mutex<Vec<Request>>>,
+    node: Option<String>,
+    stem: String,
+    flush_rows: usize,
+    flush_bytes: usize,
+    flush_every: Option<Duration>,
+    builders: RequestBuilders,
+    keys: Vec<Key>,
+    bytes: usize,
+    window: Option<Window>,
+    ages: Ages,
+    files: usize,
+    sessions: HashSet<u64>,
+}
+
+impl Filler {
+    fn run(mut self, batches: Receiver<Vec<Request>>) {
+        let mut flushed = Instant::now();
+        loop {
+            let received = match self.flush_every {
+                Some(every) => batches.recv_timeout((flushed + every).saturating_duration_since(Instant::now())),
+                None => batches.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            let batch = match received {
+                Ok(batch) => batch,
+                Err(RecvTimeoutError::Timeout) => std::mem::take(&mut *lock(&self.waiting)),
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            for request in &batch {
+                self.append(request);
+            }
+            if self.flush_every.is_some_and(|every| flushed.elapsed() >= every) {
+                self.flush();
+                flushed = Instant::now();
+            }
+        }
+        self.flush();
+    }
+
+    fn append(&mut self, request: &Request) {
+        let bytes = weight(request);
+        if self.keys.len() >= self.flush_rows || self.bytes.saturating_add(bytes) > self.flush_bytes {
+            self.flush();
+        }
+        self.bytes += bytes;
+        self.keys.push((request.start_ns, request.session, request.seq));
+        request.append(&mut self.builders);
+        self.sessions.insert(request.session);
+        let last_end_ns = request.end_ns().unwrap_or(request.start_ns);
+        Window::cover(&mut self.window, Window { first_start_ns: request.start_ns, last_end_ns });
+    }
+
+    fn flush(&mut self) {
+        if self.keys.is_empty() {
+            return;
+        }
+        let columns = Request::finish(&mut self.builders);
+        let keys = std::mem::take(&mut self.keys);
+        self.bytes = 0;
+        // After a failure the rest is taken and let go, so that the source does not block on a full queue.
+        if !self.shared.failed()
+            && let Err(error) = self.write(columns, keys)
+        {
+            self.shared.fail(error);
+        }
+    }
+
+    fn write(&mut self, columns: Vec<ArrayRef>, keys: Vec<Key>) -> Result<(), Error> {
+        let name = directory::file_name(&self.stem, self.files);
+        let path = self.shared.dir.join(&name);
+        let (columns, keys) = sort(columns, keys).map_err(|source| Error::Write { path: path.clone(), source })?;
+        let mut file = NewFile::create::<Request>(&path, &self.label)?;
+        let mut groups = Vec::new();
+        for rows in self.ages.split(&keys) {
+            let (first, last) = (keys[rows.start].0, keys[rows.end - 1].0);
+            groups.push(Group { rows: rows.len() as u64, first_start_ns: first, last_start_ns: last });
+            file.group::<Request>(&columns, rows)?;
+        }
+        file.finish()?;
+        self.ages.push(&keys);
+        self.files += 1;
+        self.shared.update(|manifest| {
+            let table = table(manifest, self.node.as_deref());
+            table.files.push(File { name, groups });
+            table.requests += keys.len() as u64;
+            table.sessions = self.sessions.len() as u64;
+            table.window = self.window;
+        })?;
+        Ok(())
+    }
+}
+
+/// Brings the rows into the order of their keys.
+fn sort(columns: Vec<ArrayRef>, keys: Vec<Key>) -> Result<(Vec<ArrayRef>, Vec<Key>), parquet::errors::ParquetError> {
+    if keys.is_sorted() {
+        return Ok((columns, keys));
+    }
+    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+    order.sort_unstable_by_key(|&row| keys[row as usize]);
+    let sorted = order.iter().map(|&row| keys[row as usize]).collect();
+    let order = UInt32Array::from(order);
+    let columns = columns.iter().map(|column| take(column, &order, None)).collect::<Result<_, _>>()?;
+    Ok((columns, sorted))
+}

@@ -1,0 +1,219 @@
+//! Writing a trace.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::column::Row;
+use super::directory::{self, Existing};
+use super::error::Error;
+use super::file::{Label, NewFile};
+use super::loss::Losses;
+use super::manifest::{Engine, FORMAT, Manifest, TOOL, Table};
+use super::position::Position;
+use super::request::{Request, Sink};
+use super::shape::Shape;
+use super::stream::{Shared, Stream};
+
+/// How a trace is written.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The server's kind.
+    pub engine: Engine,
+    /// Where the traffic comes from: `packets`, `live`, `tap` or `replay`.
+    pub source: String,
+    /// The files, interface or addresses that are recorded.
+    pub inputs: Vec<String>,
+    /// What to do with a trace that is already there.
+    pub existing: Existing,
+    /// Rows after which a file is written.
+    pub flush_rows: usize,
+    /// Bytes of SQL, parameters and COPY data after which a file is written.
+    pub flush_bytes: usize,
+    /// Time after which a file is written, for live sources; what a killed recording can lose.
+    pub flush_every: Option<Duration>,
+}
+
+impl Options {
+    /// The usual sizes: 131072 rows or 64 MiB in a file, and no limit by time.
+    pub fn new(engine: Engine, source: impl Into<String>) -> Self {
+        Options {
+            engine,
+            source: source.into(),
+            inputs: Vec::new(),
+            existing: Existing::Refuse,
+            flush_rows: 131_072,
+            flush_bytes: 64 << 20,
+            flush_every: None,
+        }
+    }
+}
+
+/// Writes a trace directory. Requests may come in any order; readers get them by their start.
+///
+/// Encoding and compression happen on a thread of the writer's own. A [`Sink`] cannot fail, so a full disk shows in
+/// [`failed`](Writer::failed) and in the result of [`finish`](Writer::finish). A writer that is dropped without
+/// `finish` writes what it has and leaves the manifest marked incomplete.
+pub struct Writer {
+    shared: Arc<Shared>,
+    options: Options,
+    stream: Stream,
+}
+
+impl Writer {
+    /// Starts a trace in a new or empty directory.
+    pub fn create(dir: impl Into<PathBuf>, options: Options) -> Result<Self, Error> {
+        let dir = dir.into();
+        directory::prepare(&dir, options.existing)?;
+        let manifest = Manifest {
+            format: FORMAT,
+            tool: TOOL.to_string(),
+            engine: options.engine,
+            source: options.source.clone(),
+            inputs: options.inputs.clone(),
+            complete: false,
+            rebuilt: false,
+            table: Table::default(),
+            nodes: Default::default(),
+            shapes: None,
+            positions: None,
+            run: None,
+        };
+        let shared = Arc::new(Shared::new(dir, manifest));
+        shared.update(|_| ())?;
+        let stream = Stream::start(&shared, None, &options)?;
+        Ok(Writer { shared, options, stream })
+    }
+
+    /// The directory of the trace.
+    pub fn dir(&self) -> &Path {
+        &self.shared.dir
+    }
+
+    /// Starts the trace of a node (`node-<name>-*.parquet`) beside this one.
+    pub fn node(&self, name: &str) -> Result<NodeWriter, Error> {
+        let stream = Stream::start(&self.shared, Some(name.to_string()), &self.options)?;
+        self.shared.update(|manifest| drop(manifest.nodes.insert(name.to_string(), Table::default())))?;
+        Ok(NodeWriter { stream })
+    }
+
+    /// Starts `positions.parquet`.
+    pub fn positions(&self) -> Result<PositionWriter, Error> {
+        let path = self.shared.dir.join(directory::POSITIONS);
+        let file = NewFile::create::<Position>(&path, &Label::new::<Position>(&self.shared.manifest()))?;
+        Ok(PositionWriter { shared: self.shared.clone(), file, builders: Position::builders(), waiting: 0, rows: 0 })
+    }
+
+    /// Writes `shapes.parquet`, in place of an earlier one.
+    pub fn shapes(&self, shapes: impl IntoIterator<Item = Shape>) -> Result<(), Error> {
+        let path = self.shared.dir.join(directory::SHAPES);
+        let mut file = NewFile::create::<Shape>(&path, &Label::new::<Shape>(&self.shared.manifest()))?;
+        let mut builders = Shape::builders();
+        let mut rows = 0;
+        for shape in shapes {
+            shape.append(&mut builders);
+            rows += 1;
+        }
+        if rows > 0 {
+            file.group::<Shape>(&Shape::finish(&mut builders), 0..rows)?;
+        }
+        file.finish()?;
+        self.shared.update(|manifest| manifest.shapes = Some(rows as u64))?;
+        Ok(())
+    }
+
+    /// Tells what the source has lost so far, in total; the next flush writes it down.
+    pub fn losses(&self, losses: &Losses) {
+        self.stream.losses(losses);
+    }
+
+    /// Sets the `run` section of the manifest and writes it down at once.
+    pub fn run(&self, run: &impl Serialize) -> Result<(), Error> {
+        let path = self.shared.dir.join(directory::MANIFEST);
+        let run = serde_json::to_value(run).map_err(|source| Error::Manifest { path, source })?;
+        self.shared.update(|manifest| manifest.run = Some(run))?;
+        Ok(())
+    }
+
+    /// True when a file could not be written. Nothing more will be; `finish` tells why.
+    pub fn failed(&self) -> bool {
+        self.shared.failed()
+    }
+
+    /// Writes what is left and marks the trace complete. Finish the writers of nodes and positions before.
+    pub fn finish(mut self, losses: &Losses) -> Result<Manifest, Error> {
+        self.stream.finish()?;
+        self.stream.losses(losses);
+        self.shared.update(|manifest| manifest.complete = true)
+    }
+}
+
+impl Sink for Writer {
+    fn request(&mut self, request: Request) {
+        self.stream.push(request);
+    }
+}
+
+/// Writes the trace of one node of a run.
+pub struct NodeWriter {
+    stream: Stream,
+}
+
+impl NodeWriter {
+    /// Tells what the source has lost so far, in total; the next flush writes it down.
+    pub fn losses(&self, losses: &Losses) {
+        self.stream.losses(losses);
+    }
+
+    /// Writes what is left.
+    pub fn finish(mut self, losses: &Losses) -> Result<(), Error> {
+        self.stream.finish()?;
+        self.stream.losses(losses);
+        Ok(())
+    }
+}
+
+impl Sink for NodeWriter {
+    fn request(&mut self, request: Request) {
+        self.stream.push(request);
+    }
+}
+
+/// Writes `positions.parquet`, which gets its name when it is finished.
+pub struct PositionWriter {
+    shared: Arc<Shared>,
+    file: NewFile,
+    builders: <Position as Row>::Builders,
+    waiting: usize,
+    rows: u64,
+}
+
+impl PositionWriter {
+    /// Rows that are encoded together.
+    const GROUP: usize = 65_536;
+
+    /// Takes one sample.
+    pub fn push(&mut self, position: &Position) -> Result<(), Error> {
+        position.append(&mut self.builders);
+        self.waiting += 1;
+        if self.waiting == Self::GROUP { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let rows = std::mem::take(&mut self.waiting);
+        self.rows += rows as u64;
+        self.file.group::<Position>(&Position::finish(&mut self.builders), 0..rows)
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self) -> Result<(), Error> {
+        if self.waiting > 0 {
+            self.flush()?;
+        }
+        self.file.finish()?;
+        self.shared.update(|manifest| manifest.positions = Some(self.rows))?;
+        Ok(())
+    }
+}

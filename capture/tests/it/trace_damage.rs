@@ -1,0 +1,125 @@
+//! Damaged traces: a clear error that names the file and the remedy, and never a panic.
+
+use std::path::Path;
+
+use splitproof_capture::trace::{Engine, Error, Kind, Losses, Options, Reader, Request, Sink, Writer, rebuild};
+
+use crate::trace_roundtrip::full;
+
+const FILE: &str = "requests-00000.parquet";
+
+fn trace(dir: &Path, requests: u32) {
+    let mut writer = Writer::create(dir, Options::new(Engine::Postgresql, "packets")).expect("creates");
+    (0..requests).for_each(|seq| {
+        let sql = format!("SELECT {seq} FROM a_table WHERE id = {}", seq * 7919);
+        writer.request(Request { sql: Some(sql.into()), ..full(1, seq, i64::from(seq)) });
+    });
+    writer.finish(&Losses::default()).expect("finishes");
+}
+
+/// Everything that can be read, or the first error.
+fn read(dir: &Path) -> Result<u64, Error> {
+    let reader = Reader::open(dir)?;
+    let mut count = 0;
+    for request in reader.requests() {
+        request?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// The error of a damaged trace, which names `file` and each of `words`.
+#[track_caller]
+fn refused(dir: &Path, words: &[&str]) {
+    let error = read(dir).expect_err("is refused").to_string();
+    for word in words {
+        assert!(error.contains(word), "{word:?} is not in: {error}");
+    }
+}
+
+#[test]
+fn each_missing_part_is_named_with_a_remedy() {
+    let parent = tempfile::tempdir().expect("directory");
+    let dir = parent.path().join("trace");
+    refused(&dir, &["no such directory"]);
+    std::fs::write(parent.path().join("w.pcap"), "").expect("writes");
+    refused(&parent.path().join("w.pcap"), &["is a file", "splitproof-capture packets"]);
+    refused(parent.path(), &["not a trace"]);
+
+    trace(&dir, 10);
+    let manifest = std::fs::read_to_string(dir.join("trace.json")).expect("reads");
+    std::fs::remove_file(dir.join("trace.json")).expect("removes");
+    refused(&dir, &["no trace.json", "1 Parquet file", "--rebuild"]);
+    assert_eq!(rebuild(&dir).expect("rebuilds").table.requests, 10);
+    assert_eq!(read(&dir).expect("reads"), 10);
+
+    let write = |text: &str| std::fs::write(dir.join("trace.json"), text).expect("writes");
+    write(&manifest.replace("\"format\": 1", "\"format\": 2"));
+    refused(&dir, &["trace.json", "format 2", "newer splitproof"]);
+    write(&manifest[..manifest.len() / 2]);
+    refused(&dir, &["trace.json", "line", "--rebuild"]);
+    write(&manifest.replace(FILE, "../../etc/passwd"));
+    refused(&dir, &["../../etc/passwd", "not a file of a trace"]);
+    write(&manifest.replace("\"rows\": 10", "\"rows\": 11"));
+    refused(&dir, &[FILE, "11 rows", "--rebuild"]);
+    write(&manifest);
+    std::fs::remove_file(dir.join(FILE)).expect("removes");
+    refused(&dir, &[FILE, "10 requests", "restore"]);
+}
+
+#[test]
+fn a_file_cut_short_anywhere_is_an_error() {
+    let dir = tempfile::tempdir().expect("directory");
+    trace(dir.path(), 50);
+    let whole = std::fs::read(dir.path().join(FILE)).expect("reads");
+    for length in (0..whole.len()).step_by(whole.len() / 200) {
+        std::fs::write(dir.path().join(FILE), &whole[..length]).expect("writes");
+        refused(dir.path(), &[FILE, "50 rows are lost"]);
+    }
+}
+
+/// Bytes changed at random: an error or other values, but no panic and no endless loop.
+#[test]
+fn random_bytes_never_panic() {
+    let dir = tempfile::tempdir().expect("directory");
+    trace(dir.path(), 3000);
+    let path = dir.path().join(FILE);
+    let whole = std::fs::read(&path).expect("reads");
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as usize
+    };
+    let mut refused = 0;
+    for round in 0..400 {
+        let mut bytes = whole.clone();
+        // Half of the rounds aim at the footer, where the structure is.
+        let from = if round % 2 == 0 { 0 } else { bytes.len().saturating_sub(12_000) };
+        for _ in 0..1 + round % 8 {
+            let at = from + random() % (bytes.len() - from);
+            bytes[at] = random() as u8;
+        }
+        std::fs::write(&path, &bytes).expect("writes");
+        refused += u32::from(read(dir.path()).is_err());
+    }
+    assert!(refused > 100, "only {refused} of 400 were noticed");
+}
+
+/// The unit of loss is the file: what other files hold is still read.
+#[test]
+fn a_damaged_file_moved_away_leaves_the_others_readable() {
+    let dir = tempfile::tempdir().expect("directory");
+    let options = Options { flush_rows: 100, ..Options::new(Engine::Postgresql, "packets") };
+    let mut writer = Writer::create(dir.path(), options).expect("creates");
+    (0..300_u32).for_each(|seq| writer.request(Request::new(1, seq, i64::from(seq), Kind::Query)));
+    writer.finish(&Losses::default()).expect("finishes");
+    std::fs::write(dir.path().join("requests-00001.parquet"), "not Parquet").expect("writes");
+    refused(dir.path(), &["requests-00001.parquet", "100 rows", "move it away", "--rebuild"]);
+    let error = rebuild(dir.path()).expect_err("names the file that is in the way").to_string();
+    assert!(error.contains("requests-00001.parquet"), "{error}");
+    std::fs::remove_file(dir.path().join("requests-00001.parquet")).expect("removes");
+    rebuild(dir.path()).expect("rebuilds");
+    assert_eq!(read(dir.path()).expect("reads"), 200);
+}
