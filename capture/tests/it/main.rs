@@ -3,3 +3,4 @@
 mod trace_damage;
 mod trace_order;
 mod trace_roundtrip;
+mod packets;

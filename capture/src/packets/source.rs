@@ -1,0 +1,142 @@
+//! Where packets come from, and when to stop.
+
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use super::{Assembler, Error, Live, Statistics, file::PacketFile};
+use crate::trace::Sink;
+
+/// A source of packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Capture files, one after another as given, as one capture: a connection may go on from one file to the next.
+    Files(Vec<PathBuf>),
+    /// A network interface.
+    Live(Live),
+}
+
+/// How far a source has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress<'a> {
+    /// What was read.
+    pub statistics: &'a Statistics,
+    /// Bytes of all files, with their headers; `None` where the end is not known.
+    pub total_bytes: Option<u64>,
+}
+
+/// How to stop a source and to watch it.
+#[derive(Default)]
+pub struct Control<'a> {
+    /// Stops the source when it becomes true.
+    pub stop: Option<&'a AtomicBool>,
+    /// Stops the source after this time.
+    pub duration: Option<Duration>,
+    /// Called a few times a second at most.
+    pub progress: Option<&'a mut dyn FnMut(Progress<'_>)>,
+}
+
+/// Why a source ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// All was read.
+    Finished,
+    /// It was told to stop.
+    Stopped,
+    /// Its time was up.
+    TimeUp,
+}
+
+/// A file that ends inside a packet, as when the recording machine stopped or the disk was full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The file.
+    pub path: PathBuf,
+    /// Packets before.
+    pub packets: u64,
+    /// Where the last, incomplete record begins.
+    pub offset: u64,
+    /// Bytes from there to the end of the file; counted as lost.
+    pub bytes: u64,
+}
+
+/// How a source ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Why.
+    pub reason: Reason,
+    /// Files that end inside a packet.
+    pub cut: Vec<Cut>,
+    /// Files that are damaged in their middle, or are no capture and could not be looked at beforehand because they
+    /// are pipes. What came before was used, and so were the other files.
+    pub damaged: Vec<Error>,
+}
+
+impl Source {
+    /// Feeds every packet to the assembler, until the end or until told to stop. Sessions stay open: the caller goes
+    /// on with another source or calls [`Assembler::finish`].
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be opened, or is not a capture: found before any file is read. An interface that cannot be
+    /// captured from, or stopped to be.
+    pub fn run(&self, to: &mut Assembler, out: &mut dyn Sink, control: Control<'_>) -> Result<Ended, Error> {
+        let mut pace = Pace::new(control);
+        let mut ended = Ended { reason: Reason::Finished, cut: Vec::new(), damaged: Vec::new() };
+        match self {
+            Source::Live(live) => ended.reason = live.run(to, out, &mut pace)?,
+            Source::Files(paths) => {
+                let sizes = paths.iter().map(|path| PacketFile::check(path)).collect::<Result<Vec<_>, _>>()?;
+                pace.total_bytes = sizes.into_iter().sum();
+                for path in paths {
+                    match PacketFile::open(path).and_then(|mut file| file.read(to, out, &mut pace)) {
+                        Ok(cut) => ended.cut.extend(cut),
+                        Err(error) => ended.damaged.push(error),
+                    }
+                    ended.reason = pace.reason();
+                    if ended.reason != Reason::Finished {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(ended)
+    }
+}
+
+/// Looks at the clock and the stop flag between batches of packets.
+pub(super) struct Pace<'a> {
+    control: Control<'a>,
+    began: Instant,
+    told: Instant,
+    total_bytes: Option<u64>,
+    reason: Reason,
+}
+
+impl<'a> Pace<'a> {
+    fn new(control: Control<'a>) -> Self {
+        let now = Instant::now();
+        Pace { control, began: now, told: now, total_bytes: None, reason: Reason::Finished }
+    }
+
+    /// True when the source is to stop. Tells the progress too.
+    pub fn is_over(&mut self, statistics: &Statistics) -> bool {
+        if let Some(progress) = self.control.progress.as_mut().filter(|_| self.told.elapsed().as_millis() >= 200) {
+            self.told = Instant::now();
+            progress(Progress { statistics, total_bytes: self.total_bytes });
+        }
+        if self.control.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            self.reason = Reason::Stopped;
+        } else if self.control.duration.is_some_and(|duration| self.began.elapsed() >= duration) {
+            self.reason = Reason::TimeUp;
+        }
+        self.reason != Reason::Finished
+    }
+
+    /// Why the source ends.
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+}

@@ -1,0 +1,40 @@
+//! The figures of the closing summary.
+
+use super::stream::Counts;
+
+/// What a capture read. Together with [`Losses`](crate::trace::Losses) every packet is accounted for:
+/// `packets` = `used` + the losses that are counted in packets, except those that the kernel dropped, which were
+/// never read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Packets read.
+    pub packets: u64,
+    /// Bytes of them, as captured.
+    pub bytes: u64,
+    /// Packets of the connections asked for, decoded whole.
+    pub used: u64,
+    /// Connections that carried data.
+    pub sessions: u64,
+    /// Of these, connections that began before the capture.
+    pub midway: u64,
+    /// Connections given up because nothing was heard of them for too long, or because too many were open.
+    pub abandoned: u64,
+    /// Payload bytes after the end of their connection.
+    pub after_close_bytes: u64,
+    /// What reassembly met.
+    pub streams: Counts,
+    /// Time of the earliest packet, nanoseconds since 1970 UTC.
+    pub first_ns: Option<i64>,
+    /// Time of the latest packet, nanoseconds since 1970 UTC.
+    pub last_ns: Option<i64>,
+}
+
+impl Statistics {
+    #[inline]
+    pub(super) fn packet(&mut self, at_ns: i64, bytes: usize) {
+        self.packets += 1;
+        self.bytes += bytes as u64;
+        self.first_ns = Some(self.first_ns.map_or(at_ns, |first| first.min(at_ns)));
+        self.last_ns = Some(self.last_ns.map_or(at_ns, |last| last.max(at_ns)));
+    }
+}

@@ -1,0 +1,10 @@
+//! Packets to sessions: link layers, connections, files, and every packet accounted for.
+//!
+//! - [`wire`]: builds packets, and a decoder that writes down what it is told
+//! - the other files: scenarios by theme
+
+mod connections;
+mod files;
+mod headers;
+mod live;
+mod wire;
