@@ -24,7 +24,10 @@ pub enum Error {
         hint: &'static str,
     },
     /// The packets are of a link type that is not decoded.
-    #[error("{source_name}: link type {link} is not decoded; record on an interface of one of these: {}", super::link::KNOWN)]
+    #[error(
+        "{source_name}: link type {link} is not decoded; record on an interface of one of these: {}",
+        super::link::KNOWN
+    )]
     UnknownLink {
         /// The file or the interface.
         source_name: String,

@@ -166,7 +166,14 @@ impl Flow {
 
     /// Takes one packet of this connection.
     #[inline]
-    pub fn packet(&mut self, at_ns: i64, segment: &Segment<'_>, from_client: bool, limits: &Limits, cx: &mut Context<'_>) {
+    pub fn packet(
+        &mut self,
+        at_ns: i64,
+        segment: &Segment<'_>,
+        from_client: bool,
+        limits: &Limits,
+        cx: &mut Context<'_>,
+    ) {
         self.last_ns = self.last_ns.max(at_ns);
         if self.closed {
             cx.statistics.after_close_bytes += u64::from(segment.len());
@@ -179,7 +186,15 @@ impl Flow {
     }
 
     #[inline]
-    fn data(&mut self, at_ns: i64, segment: &Segment<'_>, seq: u32, from_client: bool, limits: &Limits, cx: &mut Context<'_>) {
+    fn data(
+        &mut self,
+        at_ns: i64,
+        segment: &Segment<'_>,
+        seq: u32,
+        from_client: bool,
+        limits: &Limits,
+        cx: &mut Context<'_>,
+    ) {
         let (own, other) = self.streams.pair(from_client);
         // First the acknowledgement: what the sender had received comes before what it says now.
         if segment.has(flags::ACK) {

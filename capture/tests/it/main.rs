@@ -1,6 +1,6 @@
 //! The integration tests of splitproof-capture, one module per concern.
 
+mod packets;
 mod trace_damage;
 mod trace_order;
 mod trace_roundtrip;
-mod packets;

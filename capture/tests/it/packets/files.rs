@@ -91,8 +91,7 @@ fn read_all(paths: &[PathBuf]) -> Read {
     let mut out: Vec<Request> = Vec::new();
     let ended = Source::Files(paths.to_vec()).run(&mut assembler, &mut out, Control::default());
     assembler.finish(&mut out);
-    let played =
-        Played { text: heard.text(), statistics: assembler.statistics().clone(), losses: assembler.losses() };
+    let played = Played { text: heard.text(), statistics: assembler.statistics().clone(), losses: assembler.losses() };
     accounted(&played);
     Read { played, ended }
 }
@@ -107,8 +106,7 @@ fn dir() -> TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-const ALL: &str =
-    "0 10.0.0.1:40000 -> 10.0.0.2:5432 midway\n0 > ask\n0 < answer\n0 > bye\n0 close RecordingEnded\n";
+const ALL: &str = "0 10.0.0.1:40000 -> 10.0.0.2:5432 midway\n0 > ask\n0 < answer\n0 > bye\n0 close RecordingEnded\n";
 
 #[test]
 fn every_kind_of_pcap_reads_alike() {
@@ -141,7 +139,10 @@ fn cut_at_every_byte_of_the_last_packet() {
     let before = "0 > ask\n0 < answer\n0 close RecordingEnded\n";
     for (whole, shorter) in [
         (PCAP.file(&conversation()), PCAP.file(&conversation()[..2])),
-        (Pcap { big: true, nano: true }.file(&conversation()), Pcap { big: true, nano: true }.file(&conversation()[..2])),
+        (
+            Pcap { big: true, nano: true }.file(&conversation()),
+            Pcap { big: true, nano: true }.file(&conversation()[..2]),
+        ),
         (pcapng(&conversation()), pcapng(&conversation()[..2])),
     ] {
         // In pcapng the block of statistics after the packet belongs to what is cut.

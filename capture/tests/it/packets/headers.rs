@@ -137,9 +137,12 @@ fn ipv6_with_and_without_extension_headers() {
     }
 
     // hop-by-hop, destination, routing, and a fragment header that fragments nothing
-    let chain = [&[60, 0, 1, 4, 0, 0, 0, 0][..], &[43, 0, 1, 4, 0, 0, 0, 0], &[44, 0, 3, 0, 0, 0, 0, 0], &[
-        6, 0, 0, 0, 0, 0, 0, 1,
-    ]]
+    let chain = [
+        &[60, 0, 1, 4, 0, 0, 0, 0][..],
+        &[43, 0, 1, 4, 0, 0, 0, 0],
+        &[44, 0, 3, 0, 0, 0, 0, 0],
+        &[6, 0, 0, 0, 0, 0, 0, 1],
+    ]
     .concat();
     let with = |next: u8, chain: &[u8]| {
         let mut packet = [&plain[..40], chain, &plain[40..]].concat();
@@ -197,11 +200,8 @@ fn what_the_snap_length_cut_off_is_a_gap() {
         let (mut assembler, heard) = assembler(Default::default(), Default::default());
         let mut out = Vec::new();
         assembler.feed(ETHERNET, 1, &frame[..kept], frame.len() as u32, &mut out);
-        let played = Played {
-            text: heard.text(),
-            statistics: assembler.statistics().clone(),
-            losses: assembler.losses(),
-        };
+        let played =
+            Played { text: heard.text(), statistics: assembler.statistics().clone(), losses: assembler.losses() };
         accounted(&played);
         let payload = kept.saturating_sub(frame.len() - 5);
         assert_eq!(played.losses.get(Loss::SnapLength), u64::from(payload < 5), "{kept}");

@@ -153,8 +153,7 @@ pub fn feed<'a>(link: i32, frames: impl IntoIterator<Item = &'a [u8]>) -> Played
         assembler.feed(link, n * 1_000_000, frame, frame.len() as u32, &mut out);
     }
     assembler.finish(&mut out);
-    let played =
-        Played { text: heard.text(), statistics: assembler.statistics().clone(), losses: assembler.losses() };
+    let played = Played { text: heard.text(), statistics: assembler.statistics().clone(), losses: assembler.losses() };
     accounted(&played);
     played
 }
