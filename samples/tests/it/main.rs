@@ -1,1 +1,3 @@
-//! The integration tests of splitproof-samples, one module per concern.
+//! The sandbox against real servers.
+
+mod sandbox;
