@@ -2,5 +2,6 @@
 
 mod packets;
 mod trace_damage;
+mod trace_docs;
 mod trace_order;
 mod trace_roundtrip;
