@@ -73,10 +73,11 @@ CREATE FUNCTION order_total(wanted int) RETURNS numeric LANGUAGE sql STABLE AS $
     SELECT coalesce(sum(l.quantity * s.price), 0) FROM order_lines l JOIN stock s USING (sku) WHERE l.order_id = wanted
 $$;
 
+-- Summarises the closed months.
 CREATE PROCEDURE rebuild_summary() LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO summary (status, orders, total)
-        SELECT status, count(*), sum(total) FROM orders GROUP BY status
+        SELECT status, count(*), sum(total) FROM orders WHERE placed_at < '2026-02-01' GROUP BY status
         ON CONFLICT (status) DO UPDATE SET orders = excluded.orders, total = excluded.total;
 END $$;
 

@@ -1,11 +1,15 @@
 //! The commands, as plain data and what each one does.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use splitproof_samples::Sandbox;
+use splitproof_samples::record::Recorder;
 use splitproof_samples::sandbox::state::Backends;
+use splitproof_samples::shop::{Summary, Workload};
+use tokio::runtime::Runtime;
 
 /// A real PostgreSQL primary, a streaming standby and pgpool-II, in a directory of their own.
 #[derive(Debug, Parser)]
@@ -29,6 +33,8 @@ pub struct Cli {
 enum Command {
     /// Make the sandbox: two nodes, not yet running
     Create,
+    /// Load the sample shop's schema and seed data into the running pair
+    Load,
     /// Start both nodes and wait until the standby has caught up
     Up,
     /// Stop the router and both nodes
@@ -59,8 +65,45 @@ enum Command {
         #[arg(short, long)]
         output: Option<PathBuf>,
     },
+    /// Run the sample shop's clients
+    Workload {
+        /// Connect to the router instead of the primary
+        #[arg(long)]
+        through_router: bool,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Record the packets of the sample shop's clients at the primary's port
+    Record {
+        /// A file whose name ends in .pcap is written by tcpdump; anything else is a trace, written by
+        /// `splitproof-capture live`
+        #[arg(short, long)]
+        output: PathBuf,
+        #[command(flatten)]
+        run: Run,
+    },
     /// What runs where
     Status,
+}
+
+/// How the clients run.
+#[derive(Debug, Args)]
+struct Run {
+    /// Requests in all
+    #[arg(long, default_value_t = 3000)]
+    requests: u64,
+    /// Stop after so many seconds, even with fewer requests
+    #[arg(long, default_value_t = 120)]
+    seconds: u64,
+    /// Clients of the shop; two report clients and two of a courier come on top
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=Workload::MOST_CLIENTS as u64))]
+    clients: u64,
+    /// Mean pause of a client between two actions, in milliseconds
+    #[arg(long, default_value_t = 160)]
+    pace_ms: u64,
+    /// What the clients ask follows from this number
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 impl Cli {
@@ -81,6 +124,14 @@ impl Cli {
             Command::Router { config, direct } => {
                 sandbox.router_with(&config, if direct { Backends::Nodes } else { Backends::Taps })?;
             }
+            Command::Load => sandbox.load_shop()?,
+            Command::Workload { through_router, run } => {
+                let ports = sandbox.ports();
+                let workload = run.workload(if through_router { ports.router } else { ports.primary })?;
+                let start = Instant::now();
+                print(&Runtime::new()?.block_on(workload.run())?, start);
+            }
+            Command::Record { output, run } => run.record(&mut sandbox, &output)?,
             Command::Snapshot => sandbox.snapshot()?,
             Command::Restore => sandbox.restore()?,
             Command::Pause => sandbox.pause_replay()?,
@@ -91,6 +142,43 @@ impl Cli {
         }
         Ok(())
     }
+}
+
+impl Run {
+    fn workload(&self, port: u16) -> Result<Workload> {
+        Ok(Workload {
+            port,
+            clients: usize::try_from(self.clients)?,
+            requests: self.requests,
+            time: Duration::from_secs(self.seconds),
+            pace: Duration::from_millis(self.pace_ms),
+            seed: self.seed,
+        })
+    }
+
+    fn record(&self, sandbox: &mut Sandbox, output: &Path) -> Result<()> {
+        let recorder = if output.extension().is_some_and(|extension| extension == "pcap") {
+            Recorder::Tcpdump
+        } else {
+            // The tools are built and installed side by side.
+            Recorder::Capture(std::env::current_exe()?.with_file_name("splitproof-capture"))
+        };
+        let start = Instant::now();
+        let workload = self.workload(sandbox.ports().primary)?;
+        print(&sandbox.record(&recorder, output, workload)?, start);
+        Ok(())
+    }
+}
+
+fn print(summary: &Summary, start: Instant) {
+    let errors: Vec<String> = summary.errors.iter().map(|(code, count)| format!("{count} × {code}")).collect();
+    println!(
+        "{} requests in {} sessions, {:.1} s; errors: {}",
+        summary.requests,
+        summary.sessions,
+        start.elapsed().as_secs_f64(),
+        if errors.is_empty() { "none".to_owned() } else { errors.join(", ") },
+    );
 }
 
 fn status(sandbox: &Sandbox) {

@@ -21,7 +21,8 @@ mod wait;
 
 use std::path::{Path, PathBuf};
 
-use node::{Node, Stop};
+use node::Node;
+pub use node::Stop;
 use owner::Owner;
 use ports::Ports;
 use router::Router;
@@ -244,7 +245,7 @@ impl Sandbox {
         Ok(ran.then_some(state))
     }
 
-    fn need_nodes(&self) -> Result<()> {
+    pub(crate) fn need_nodes(&self) -> Result<()> {
         match [self.primary(), self.standby()].into_iter().find(|node| node.pid().is_none()) {
             None => Ok(()),
             Some(node) => {

@@ -22,9 +22,8 @@ fn digest(sandbox: &Sandbox) -> String {
 
 #[test]
 fn a_pair_streams_pauses_and_comes_back_as_it_was() {
-    let home = tempfile::tempdir().unwrap();
+    let home = crate::home();
     let dir = home.path().join("pair");
-    open_to_all(home.path());
     let mut sandbox = Sandbox::create(&dir).unwrap();
     assert!(matches!(Sandbox::create(&dir), Err(Error::Directory { .. })), "a directory in use is refused");
     assert!(matches!(sandbox.pause_replay(), Err(Error::Precondition { .. })), "nothing runs yet");
@@ -77,10 +76,4 @@ fn a_directory_without_a_sandbox_is_named() {
     std::fs::write(home.path().join("sandbox.json"), "{\"owner\":").unwrap();
     let error = Sandbox::open(home.path()).unwrap_err().to_string();
     assert!(error.contains("sandbox.json is not a sandbox state file"), "{error}");
-}
-
-/// A temporary directory is closed to others; the servers' user has to pass through it.
-fn open_to_all(dir: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -1,0 +1,144 @@
+//! Recording the sample workload as real packets, the way production would be recorded before there is a
+//! router: at the primary's port.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::error::{At, Error, Result};
+use crate::sandbox::{Sandbox, Stop};
+use crate::shop::{Summary, Workload};
+
+/// How long a recorder may take until it sees packets, or to end, in steps of [`STEP`].
+const PATIENCE: u32 = 400;
+const STEP: Duration = Duration::from_millis(25);
+
+/// Time for the last packets to pass from the kernel to the recorder.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// Who records.
+#[derive(Debug, Clone)]
+pub enum Recorder {
+    /// tcpdump, into a pcap file.
+    Tcpdump,
+    /// `splitproof-capture live`, at this path, into a trace.
+    Capture(PathBuf),
+}
+
+impl Sandbox {
+    /// Runs the workload against the primary while its packets on the loopback interface are recorded into
+    /// `output`.
+    ///
+    /// The standby is stopped meanwhile: its replication stream passes through the same port, and a window
+    /// before there is a router holds clients only.
+    pub fn record(&mut self, recorder: &Recorder, output: &Path, workload: Workload) -> Result<Summary> {
+        self.need_nodes()?;
+        self.standby().stop(Stop::Fast)?;
+        let recorded = self.record_primary(recorder, output, workload);
+        self.up()?;
+        recorded
+    }
+
+    fn record_primary(&self, recorder: &Recorder, output: &Path, workload: Workload) -> Result<Summary> {
+        let running = Running::start(recorder, self.ports().primary, output, self.dir())?;
+        let runtime = tokio::runtime::Runtime::new().at("start threads for", self.dir())?;
+        let summary = runtime.block_on(workload.run())?;
+        std::thread::sleep(SETTLE);
+        running.finish()?;
+        Ok(summary)
+    }
+}
+
+/// A recorder at work. Dropped early, it is killed: half a recording is of no use.
+struct Running {
+    child: Child,
+    program: String,
+    log: PathBuf,
+}
+
+impl Running {
+    fn start(recorder: &Recorder, port: u16, output: &Path, dir: &Path) -> Result<Self> {
+        let log = dir.join("log").join("recorder.log");
+        let messages = File::create(&log).at("create", &log)?;
+        let mut command = match recorder {
+            Recorder::Tcpdump => {
+                let mut tcpdump = Command::new("tcpdump");
+                tcpdump.args(["-i", "lo", "--immediate-mode", "-U", "-s", "0", "-B", "16384", "-w", "-"]);
+                tcpdump.arg(format!("tcp port {port}"));
+                // We open the file: tcpdump gives up its rights before it would.
+                tcpdump.stdout(File::create(output).at("create", output)?);
+                tcpdump
+            }
+            Recorder::Capture(program) => {
+                let mut capture = Command::new(program);
+                capture.args(["live", "-i", "lo", "--port", &format!("{port}=postgresql")]).arg("-o").arg(output);
+                capture.stdout(Stdio::null());
+                capture
+            }
+        };
+        command.stdin(Stdio::null()).stderr(messages);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = command.spawn().map_err(|source| match recorder {
+            Recorder::Tcpdump => Error::NotInstalled { program: "tcpdump", looked: None, package: "tcpdump" },
+            Recorder::Capture(path) => Error::File { action: "start", path: path.clone(), source },
+        })?;
+        let mut running = Self { child, program, log };
+        for _ in 0..PATIENCE {
+            if let Some(status) = running.child.try_wait().at("wait for", &running.log)? {
+                return Err(running.failed(status.to_string()));
+            }
+            if listens(running.child.id()) {
+                // The socket is there; the filter follows.
+                std::thread::sleep(SETTLE);
+                return Ok(running);
+            }
+            std::thread::sleep(STEP);
+        }
+        Err(running.failed("no packet socket".to_owned()))
+    }
+
+    /// Asks the recorder to write everything down and end.
+    fn finish(mut self) -> Result<()> {
+        let pid = i32::try_from(self.child.id()).unwrap_or(i32::MAX);
+        let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
+        for _ in 0..PATIENCE {
+            match self.child.try_wait().at("wait for", &self.log)? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(self.failed(status.to_string())),
+                None => std::thread::sleep(STEP),
+            }
+        }
+        Err(self.failed("no end after SIGINT".to_owned()))
+    }
+
+    fn failed(&self, status: String) -> Error {
+        let output = std::fs::read_to_string(&self.log).unwrap_or_default().trim().to_owned();
+        let log = "\n  recording needs root, or: setcap cap_net_raw=ep on the recorder".to_owned();
+        Error::Tool { program: self.program.clone(), status, output, log }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether the process holds a packet socket: the kernel lists them all with their inodes.
+fn listens(pid: u32) -> bool {
+    let Ok(list) = std::fs::read_to_string("/proc/net/packet") else { return false };
+    let inodes: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().last()).collect();
+    let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok()).any(|target| {
+        let target = target.to_string_lossy();
+        target
+            .strip_prefix("socket:[")
+            .and_then(|rest| rest.strip_suffix(']'))
+            .is_some_and(|inode| inodes.contains(&inode))
+    })
+}

@@ -1,0 +1,118 @@
+//! The sample shop: a schema with seed data, and clients that use it as an application does.
+//!
+//! - [`Workload`]: how many clients, how fast, how long
+//! - [`client`]: one connection, message by message
+//! - `session`: one client's life: its pace, its rows, its deck of actions
+//! - `browse`, `buy`, `housekeeping`, `report`: the actions, by what they are for
+//! - `courier`: a write on one connection and the read of it on another
+//!
+//! Each client works on rows and identifiers of its own, so that a recording can be replayed: the literals
+//! in it stay valid whatever order the clients come in.
+
+mod browse;
+mod buy;
+pub mod client;
+mod courier;
+mod housekeeping;
+mod report;
+mod session;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::sandbox::{DATABASE, Sandbox};
+
+/// The schema with its seed data.
+pub const SCHEMA: &str = include_str!("../../shop/schema.sql");
+
+/// How the shop's clients behave.
+#[derive(Debug, Clone, Copy)]
+pub struct Workload {
+    /// Port on 127.0.0.1 to connect to.
+    pub port: u16,
+    /// Clients of the shop, at most [`Workload::MOST_CLIENTS`]; two report clients and a courier with two
+    /// connections come on top.
+    pub clients: usize,
+    /// Requests to send in all; each client finishes the action it is in.
+    pub requests: u64,
+    /// Stop after this time, even with fewer requests.
+    pub time: Duration,
+    /// Mean pause of a client between two actions.
+    pub pace: Duration,
+    /// What each client asks follows from this.
+    pub seed: u64,
+}
+
+/// What the clients saw.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// Connections opened.
+    pub sessions: u64,
+    /// Requests sent.
+    pub requests: u64,
+    /// Errors that the server answered, by SQLSTATE.
+    pub errors: BTreeMap<String, u64>,
+}
+
+impl Workload {
+    /// As many as the seed data has rows for.
+    pub const MOST_CLIENTS: usize = 11;
+
+    /// The size of the shipped recording: some 3000 requests in some 20 seconds.
+    pub fn on(port: u16) -> Self {
+        Self {
+            port,
+            clients: 10,
+            requests: 3000,
+            time: Duration::from_secs(120),
+            pace: Duration::from_millis(160),
+            seed: 1,
+        }
+    }
+
+    /// Runs all clients to their end.
+    pub async fn run(self) -> Result<Summary> {
+        let deadline = Instant::now() + self.time;
+        let shop = self.clients.clamp(1, Self::MOST_CLIENTS);
+        let actors = shop + 3;
+        let share = self.requests.div_ceil(actors as u64);
+        let mut tasks = tokio::task::JoinSet::new();
+        for number in 0..actors {
+            let rng = fastrand::Rng::with_seed(self.seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
+            let life = session::Life { port: self.port, pace: self.pace, deadline, share };
+            tasks.spawn(async move {
+                let lived = match number.checked_sub(shop) {
+                    None => session::Session::live(number, rng, life, session::Role::Shop).await,
+                    Some(0 | 1) => session::Session::live(number, rng, life, session::Role::Report).await,
+                    Some(_) => courier::live(rng, life).await,
+                };
+                lived.map_err(|broken| Error::Workload { session: number, what: broken.to_string() })
+            });
+        }
+        let mut total = Summary::default();
+        while let Some(ended) = tasks.join_next().await {
+            let one = ended.map_err(|error| Error::Workload { session: actors, what: error.to_string() })??;
+            total.add(one);
+        }
+        Ok(total)
+    }
+}
+
+impl Summary {
+    fn add(&mut self, other: Self) {
+        self.sessions += other.sessions;
+        self.requests += other.requests;
+        for (code, count) in other.errors {
+            *self.errors.entry(code).or_default() += count;
+        }
+    }
+}
+
+impl Sandbox {
+    /// Loads the shop's schema and seed data into the running pair, and waits until the standby has them.
+    pub fn load_shop(&self) -> Result<()> {
+        self.primary().sql(DATABASE, SCHEMA)?;
+        self.wait_caught_up()
+    }
+}
