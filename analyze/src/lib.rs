@@ -1,3 +1,5 @@
 //! Judge a run: where each statement ran, whether its answer was the same, and whether it was stale.
 
 pub mod comparison;
+pub mod gate;
+pub mod report;

@@ -1,0 +1,230 @@
+//! The gate file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{Bound, BoundError, Condition};
+use crate::comparison::METRICS;
+
+/// Conditions that hold unless the file names the same metric: what the evidence does not reach cannot pass.
+const BUILT_IN: &[(&str, f64)] = &[("unattributed_share", 0.0), ("parse_errors", 0.0), ("lost", 0.0), ("not_replayed", 0.0)];
+
+/// The conditions that a file-less gate has beside the built-in ones.
+const DEFAULT: &str = "
+promote_if:
+  read_only_txn_errors: 0
+  p99_read_latency_delta_pct: '< 10'
+  replica_read_share_delta_pct: '> -2'
+  write_leakage: 0
+  split_transactions_delta: 0
+  session_state_missed_delta: 0
+  duplicated_writes: 0
+  stale_answers: 0
+  mismatches: 0
+  answer_errors: 0
+";
+
+/// The conditions of a gate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// In the order of the file, the built-in ones last.
+    pub conditions: Vec<Condition>,
+}
+
+/// A gate file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    /// It cannot be read at all.
+    #[error("{}: cannot read the gate file: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not YAML of the expected form.
+    #[error("{}: not a gate file: {message}\nexpected `promote_if:` (or `routing_canary:` with `promote_if:`) and under it `metric: bound`", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// What the YAML reader says, with line and column.
+        message: String,
+    },
+    /// It has no condition.
+    #[error("{}: no condition under `promote_if`: a gate that asks for nothing proves nothing", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It names a metric that does not exist.
+    #[error("{}: unknown metric `{metric}`; {hint}", path.display())]
+    Metric {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        metric: String,
+        /// The nearest known name, or where to find them.
+        hint: String,
+    },
+    /// A bound cannot be read.
+    #[error("{}: {metric}: {source}", path.display())]
+    Bound {
+        /// The file.
+        path: PathBuf,
+        /// The metric whose bound it is.
+        metric: String,
+        /// Why.
+        source: BoundError,
+    },
+}
+
+/// What stands in the file. Fields of a canary rollout that mean nothing in a replay (share, duration) are accepted.
+#[derive(Deserialize)]
+struct File {
+    routing_canary: Option<Canary>,
+    promote_if: Option<Conditions>,
+}
+
+#[derive(Deserialize)]
+struct Canary {
+    promote_if: Option<Conditions>,
+}
+
+type Conditions = BTreeMap<String, Written>;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(f64),
+    Text(String),
+}
+
+impl Gate {
+    /// Reads a gate file.
+    pub fn read(path: &Path) -> Result<Self, GateError> {
+        let text = std::fs::read_to_string(path).map_err(|source| GateError::Read { path: path.to_owned(), source })?;
+        Gate::parse(&text, path)
+    }
+
+    /// The conditions of a text, which came from `path`.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, GateError> {
+        let file: File = serde_saphyr::from_str(text)
+            .map_err(|error| GateError::Form { path: path.to_owned(), message: error.to_string() })?;
+        let written = file.promote_if.or_else(|| file.routing_canary.and_then(|canary| canary.promote_if));
+        let written = written.filter(|conditions| !conditions.is_empty());
+        let written = written.ok_or_else(|| GateError::Empty { path: path.to_owned() })?;
+        let mut conditions = Vec::with_capacity(written.len() + BUILT_IN.len());
+        for (metric, bound) in written {
+            if !is_metric(&metric) {
+                let hint = hint(&metric);
+                return Err(GateError::Metric { path: path.to_owned(), metric, hint });
+            }
+            let bound = match bound {
+                Written::Number(number) => Bound::at_most(number),
+                Written::Text(text) => match text.parse() {
+                    Ok(bound) => bound,
+                    Err(source) => return Err(GateError::Bound { path: path.to_owned(), metric, source }),
+                },
+            };
+            conditions.push(Condition { metric, bound, built_in: false });
+        }
+        for &(metric, number) in BUILT_IN {
+            if !conditions.iter().any(|condition| condition.metric == metric) {
+                conditions.push(Condition { metric: metric.into(), bound: Bound::at_most(number), built_in: true });
+            }
+        }
+        Ok(Gate { conditions })
+    }
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Gate::parse(DEFAULT, Path::new("the built-in gate")).unwrap_or(Gate { conditions: Vec::new() })
+    }
+}
+
+/// True for the name of a metric, with `_baseline` or `_delta` where it has them.
+fn is_metric(name: &str) -> bool {
+    METRICS.iter().any(|metric| {
+        name.strip_prefix(metric.name)
+            .is_some_and(|rest| rest.is_empty() || metric.per_run && matches!(rest, "_baseline" | "_delta"))
+    })
+}
+
+fn hint(name: &str) -> String {
+    let nearest = METRICS
+        .iter()
+        .map(|metric| (common(name, metric.name), metric.name))
+        .max_by_key(|&(length, _)| length)
+        .filter(|&(length, _)| length >= 4);
+    match nearest {
+        Some((_, nearest)) => format!("did you mean `{nearest}`? `splitproof-analyze metrics` lists them all"),
+        None => "`splitproof-analyze metrics` lists them all".into(),
+    }
+}
+
+/// Length of the common beginning.
+fn common(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::Comparator;
+
+    fn parse(text: &str) -> Result<Gate, GateError> {
+        Gate::parse(text, Path::new("gate.yaml"))
+    }
+
+    #[test]
+    fn the_canary_block_of_a_rollout_is_read_as_it_stands() {
+        let gate = parse(
+            "routing_canary:
+  share: 0.05                 # 5 % of sessions use the new rule set
+  duration: 30m
+  promote_if:
+    read_only_txn_errors: 0   # any write leakage at all aborts the rollout
+    p99_read_latency_delta_pct: \"< 10\"
+    replica_read_share_delta_pct: \"> -2\"   # completeness must not regress
+  revert_on_any_failure: true
+",
+        )
+        .unwrap();
+        let asked: Vec<_> = gate.conditions.iter().filter(|condition| !condition.built_in).collect();
+        assert_eq!(asked.len(), 3);
+        let share = asked.iter().find(|condition| condition.metric == "replica_read_share_delta_pct").unwrap();
+        assert_eq!(share.bound, Bound { comparator: Comparator::More, number: -2.0 });
+    }
+
+    #[test]
+    fn what_is_unknown_counts_unless_the_file_says_how_much_may_be() {
+        let unattributed = |text: &str| {
+            let gate = parse(text).unwrap();
+            gate.conditions.iter().find(|condition| condition.metric == "unattributed_share").unwrap().bound.number
+        };
+        assert_eq!(unattributed("promote_if: {write_leakage: 0}"), 0.0);
+        assert_eq!(unattributed("promote_if: {write_leakage: 0, unattributed_share: 0.01}"), 0.01);
+    }
+
+    #[test]
+    fn a_wrong_file_is_told_what_and_where() {
+        let message = |text: &str| parse(text).unwrap_err().to_string();
+        assert!(message("promote_if: {write_leak: 0}").contains("did you mean `write_leakage`"));
+        assert!(message("promote_if: {write_leakage: 'few'}").contains("gate.yaml: write_leakage: `few` is not a bound"));
+        assert!(message("promote_if: {}").contains("no condition"));
+        assert!(message("routing_canary: {share: 0.05}").contains("no condition"));
+        assert!(message("promote_if: [").contains("gate.yaml: not a gate file"));
+        assert!(message("promote_if: {compared_delta: 0}").contains("unknown metric"), "compared is of the pair, not of a run");
+    }
+
+    #[test]
+    fn the_default_gate_asks_for_safety_coherence_and_completeness() {
+        let gate = Gate::default();
+        for metric in ["write_leakage", "split_transactions_delta", "replica_read_share_delta_pct", "unattributed_share"] {
+            assert!(gate.conditions.iter().any(|condition| condition.metric == metric), "{metric}");
+        }
+    }
+}

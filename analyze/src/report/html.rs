@@ -1,0 +1,210 @@
+//! One self-contained page: no script, no network, light and dark, readable on a phone.
+
+use std::io;
+
+use askama::Template;
+
+use super::chart::{Bar, number, paired_bars};
+use super::{Exporter, Headline, Report, headlines, shorten};
+use crate::comparison::{AnswerClass, Comparison, Destination, Judged, UnknownShape};
+use crate::gate::{Checked, Decision, Status, Verdict};
+
+/// An HTML page that opens from the file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Html;
+
+impl Exporter for Html {
+    fn write(&self, report: Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let page = Page {
+            verdict: report.verdict,
+            comparison: report.comparison,
+            headlines: headlines(report.comparison),
+            runs: [run("Baseline", &report.comparison.baseline), run("Candidate", &report.comparison.candidate)],
+            share: share_chart(report.comparison),
+            primary_time: primary_time_chart(report.comparison),
+            latency: latency_chart(report.comparison),
+        };
+        page.write_into(&mut Adapter(out)).map_err(io::Error::other)
+    }
+}
+
+/// Rows of the latency table and bars of a chart; the JSON report has all.
+const ROWS: usize = 25;
+const BARS: usize = 12;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    verdict: &'a Verdict,
+    comparison: &'a Comparison,
+    headlines: Vec<Headline>,
+    runs: [Run<'a>; 2],
+    share: String,
+    primary_time: Option<String>,
+    latency: Option<String>,
+}
+
+/// A run with its grid and unknowns in the form of tables.
+struct Run<'a> {
+    name: &'static str,
+    judged: &'a Judged,
+    grid: Vec<(String, Vec<GridCell>)>,
+    unknowns: Vec<String>,
+}
+
+/// A number of the grid and how it is to be read.
+struct GridCell {
+    requests: u64,
+    class: &'static str,
+}
+
+fn run<'a>(name: &'static str, judged: &'a Judged) -> Run<'a> {
+    let mut intents: Vec<String> = ["primary", "replica", "same", "all"].map(String::from).to_vec();
+    for cell in &judged.grid.cells {
+        if !intents.contains(&cell.intent) {
+            intents.push(cell.intent.clone());
+        }
+    }
+    intents.retain(|intent| judged.grid.of_intent(intent) > 0);
+    let grid = intents
+        .into_iter()
+        .map(|intent| {
+            let cells = Destination::ALL
+                .iter()
+                .map(|&destination| {
+                    let requests = judged.grid.count(&intent, destination);
+                    GridCell { requests, class: cell_class(&intent, destination, requests) }
+                })
+                .collect();
+            (intent, cells)
+        })
+        .collect();
+    Run { name, judged, grid, unknowns: unknowns(judged) }
+}
+
+/// Right, wrong, wasteful or unknown; nothing for what only its transaction can tell.
+fn cell_class(intent: &str, destination: Destination, requests: u64) -> &'static str {
+    match (requests, intent, destination) {
+        (0, ..) => "none",
+        (_, _, Destination::Ambiguous | Destination::Unseen) => "unknown",
+        (_, "primary", Destination::Replica | Destination::Both) => "wrong",
+        (_, "replica", Destination::Primary) => "waste",
+        (_, "primary", Destination::Primary) | (_, "replica", Destination::Replica) => "right",
+        _ => "",
+    }
+}
+
+fn unknowns(judged: &Judged) -> Vec<String> {
+    let unknowns = &judged.unknowns;
+    let mut lines: Vec<String> = unknowns
+        .functions
+        .iter()
+        .map(|(name, requests)| {
+            format!("{requests} requests call {name}, whose volatility is not known: they were taken to belong to the primary")
+        })
+        .collect();
+    let mut shapes = |what: &str, list: &[UnknownShape]| {
+        for entry in list {
+            lines.push(format!("{} requests {what}: {} ({})", entry.requests, shorten(&entry.shape.text, 160), entry.reason));
+        }
+    };
+    shapes("could not be parsed", &unknowns.parse_errors);
+    shapes("were seen on no node", &unknowns.unseen);
+    shapes("match more than one execution", &unknowns.ambiguous);
+    shapes("may or may not be stale", &unknowns.staleness);
+    if unknowns.without_text > 0 {
+        lines.push(format!("{} requests have no text", unknowns.without_text));
+    }
+    lines.extend(unknowns.losses.iter().map(|(loss, amount)| format!("lost: {amount} {loss}")));
+    lines.extend(unknowns.notes.iter().cloned());
+    lines
+}
+
+fn share_chart(comparison: &Comparison) -> String {
+    let metric = |name: &str| comparison.metrics.get(name).copied();
+    let pair = |label: &str, name: &str| Bar {
+        label: label.into(),
+        baseline: metric(&format!("{name}_baseline")),
+        candidate: metric(name),
+    };
+    paired_bars("Replica's share of the reads it may serve", "%", &[pair("reads served by a replica", "replica_read_share_pct")])
+}
+
+/// The work queue: which reads take the primary's time.
+fn primary_time_chart(comparison: &Comparison) -> Option<String> {
+    let earlier = &comparison.baseline.accidental_primary_reads;
+    let bars: Vec<Bar> = comparison
+        .candidate
+        .accidental_primary_reads
+        .iter()
+        .take(BARS)
+        .map(|read| Bar {
+            label: read.shape.text.clone(),
+            baseline: earlier.iter().find(|other| other.shape.id == read.shape.id).map(|other| other.primary_ms),
+            candidate: Some(read.primary_ms),
+        })
+        .collect();
+    (!bars.is_empty()).then(|| paired_bars("Time on the primary of reads that a replica may serve", "ms", &bars))
+}
+
+fn latency_chart(comparison: &Comparison) -> Option<String> {
+    let bars: Vec<Bar> = comparison
+        .latency
+        .iter()
+        .take(BARS)
+        .map(|latency| Bar {
+            label: latency.shape.text.clone(),
+            baseline: latency.baseline.map(|quantiles| quantiles.p99_ms),
+            candidate: latency.candidate.map(|quantiles| quantiles.p99_ms),
+        })
+        .collect();
+    (!bars.is_empty()).then(|| paired_bars("99th percentile of latency", "ms", &bars))
+}
+
+impl Page<'_> {
+    fn mark(&self, checked: &Checked) -> &'static str {
+        match checked.status {
+            Status::Held => "held",
+            Status::Broken => "broken",
+            Status::Unmeasured => "unmeasured",
+        }
+    }
+
+    fn class(&self) -> &'static str {
+        match self.verdict.decision {
+            Decision::Pass => "pass",
+            Decision::Fail => "fail",
+            Decision::CouldNotJudge => "unjudged",
+        }
+    }
+
+    fn answer_rows(&self) -> Vec<(AnswerClass, u64)> {
+        let counts = &self.comparison.answers.counts;
+        AnswerClass::ALL.iter().map(|&class| (class, counts.get(class))).filter(|&(_, count)| count > 0).collect()
+    }
+
+    fn latency_rows(&self) -> &[crate::comparison::Latency] {
+        self.comparison.latency.get(..ROWS).unwrap_or(&self.comparison.latency)
+    }
+
+    fn milliseconds(&self, value: &Option<f64>) -> String {
+        value.map_or("–".into(), number)
+    }
+
+    fn percent(&self, value: &Option<f64>) -> String {
+        value.map_or("–".into(), |value| format!("{value:+.0} %"))
+    }
+
+    fn count(&self, value: &Option<u64>) -> String {
+        value.map_or("–".into(), |value| value.to_string())
+    }
+}
+
+/// askama writes text; the exporter is given bytes.
+struct Adapter<'a>(&'a mut dyn io::Write);
+
+impl std::fmt::Write for Adapter<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.write_all(text.as_bytes()).map_err(|_| std::fmt::Error)
+    }
+}

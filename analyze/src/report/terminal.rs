@@ -1,0 +1,170 @@
+//! The summary on a terminal: one screen that says ship or not, why, which shapes, and what is not known.
+
+use std::io::{self, Write};
+
+use super::{Exporter, Headline, Report, headlines, shorten};
+use crate::comparison::{AnswerClass, Comparison, Destination, Judged};
+use crate::gate::Status;
+
+/// Plain text, no wider than 120 characters where the names allow it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terminal;
+
+/// Shapes listed per finding; the other reports list all.
+const LINES: usize = 6;
+
+impl Exporter for Terminal {
+    fn write(&self, report: Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let comparison = report.comparison;
+        writeln!(out, "verdict: {}", report.verdict.decision.words().to_uppercase())?;
+        for checked in report.verdict.with_status(Status::Broken) {
+            writeln!(out, "  ✗ {checked}")?;
+        }
+        for checked in report.verdict.with_status(Status::Unmeasured) {
+            writeln!(out, "  ? {checked}")?;
+        }
+        let held = report.verdict.with_status(Status::Held).count();
+        writeln!(out, "  ✓ {held} of {} conditions hold", report.verdict.conditions.len())?;
+        writeln!(out)?;
+        runs(comparison, out)?;
+        findings(&headlines(comparison), out)?;
+        grid(comparison, out)?;
+        answers(comparison, out)?;
+        unknowns("candidate", &comparison.candidate, out)?;
+        unknowns("baseline", &comparison.baseline, out)
+    }
+}
+
+fn runs(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    for (name, judged) in [("baseline", &comparison.baseline), ("candidate", &comparison.candidate)] {
+        let run = &judged.run;
+        let nodes: Vec<String> =
+            run.nodes.iter().map(|node| format!("{} ({}) {}", node.name, node.role, node.executions)).collect();
+        writeln!(
+            out,
+            "{name:<9} {}: {} requests in {} sessions, {} shapes, {:.1} s; executed: {}; attributed {} of {}",
+            run.path,
+            run.requests,
+            run.sessions,
+            run.shapes,
+            run.seconds,
+            if nodes.is_empty() { "no evidence".to_owned() } else { nodes.join(", ") },
+            run.attributed.attributed,
+            run.attributed.total(),
+        )?;
+    }
+    writeln!(out)
+}
+
+fn findings(headlines: &[Headline], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{:<62} {:>9} {:>9}", "findings", "baseline", "candidate")?;
+    if headlines.is_empty() {
+        writeln!(out, "  none")?;
+    }
+    for headline in headlines {
+        let title = format!("{} ({})", headline.title, if headline.silent { "silent" } else { "loud" });
+        let baseline = headline.baseline.map_or("-".to_owned(), |count| count.to_string());
+        let mark = if headline.is_worse() { '▲' } else { ' ' };
+        writeln!(out, "{mark} {title:<60} {baseline:>9} {:>9}", headline.candidate)?;
+        for line in headline.lines.iter().take(LINES) {
+            let new = if line.is_new() { "new" } else { "" };
+            writeln!(out, "    {:>6} {new:<3} {}", line.count, shorten(&line.shape, 300))?;
+            writeln!(out, "               {} [{}]", shorten(&line.detail, 200), line.example)?;
+        }
+        if headline.lines.len() > LINES {
+            writeln!(out, "           and {} more shapes in the other reports", headline.lines.len() - LINES)?;
+        }
+    }
+    writeln!(out)
+}
+
+fn grid(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    for (name, judged) in [("baseline", &comparison.baseline), ("candidate", &comparison.candidate)] {
+        if !judged.run.has_evidence {
+            continue;
+        }
+        write!(out, "{:<22}", format!("{name}: intent ↓ ran →"))?;
+        for destination in Destination::ALL {
+            write!(out, " {destination:>10}")?;
+        }
+        writeln!(out)?;
+        for intent in intents(judged) {
+            write!(out, "  {intent:<20}")?;
+            for &destination in Destination::ALL {
+                write!(out, " {:>10}", judged.grid.count(intent, destination))?;
+            }
+            writeln!(out)?;
+        }
+    }
+    writeln!(out)
+}
+
+/// The intents that occur, the usual ones in their usual order.
+fn intents(judged: &Judged) -> Vec<&str> {
+    let mut intents: Vec<&str> = ["primary", "replica", "same", "all"].to_vec();
+    for cell in &judged.grid.cells {
+        if !intents.contains(&cell.intent.as_str()) {
+            intents.push(&cell.intent);
+        }
+    }
+    intents.retain(|intent| judged.grid.of_intent(intent) > 0);
+    intents
+}
+
+fn answers(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let counts = &comparison.answers.counts;
+    let parts: Vec<String> = AnswerClass::ALL
+        .iter()
+        .filter(|&&class| counts.get(class) > 0)
+        .map(|&class| format!("{class} {}", counts.get(class)))
+        .collect();
+    writeln!(out, "answers to {} recorded requests in both runs: {}", counts.total(), parts.join(", "))?;
+    for shape in comparison.answers.nondeterministic.iter().filter(|shape| shape.differ > 0).take(LINES) {
+        writeln!(out, "  nondeterministic: {} ({})", shorten(&shape.shape.text, 100), shape.why)?;
+    }
+    for name in ["p99_read_latency_delta_pct", "replica_read_share_pct_baseline", "replica_read_share_pct"] {
+        if let Some(value) = comparison.metrics.get(name) {
+            writeln!(out, "  {name}: {value:.1}")?;
+        }
+    }
+    if let Some(coverage) = &comparison.coverage {
+        writeln!(
+            out,
+            "fixture: asserts on {} of the window's {} shapes, {} of its {} requests",
+            coverage.shared_shapes, coverage.window_shapes, coverage.covered_requests, coverage.window_requests
+        )?;
+    }
+    writeln!(out)
+}
+
+fn unknowns(name: &str, judged: &Judged, out: &mut dyn Write) -> io::Result<()> {
+    let unknowns = &judged.unknowns;
+    if unknowns.is_empty() {
+        return writeln!(out, "not known of the {name}: nothing");
+    }
+    writeln!(out, "not known of the {name}:")?;
+    for (function, requests) in &unknowns.functions {
+        writeln!(out, "  {requests:>6} requests call {function}, of unknown volatility: taken to belong to the primary")?;
+    }
+    for (what, shapes) in [
+        ("could not be parsed", &unknowns.parse_errors),
+        ("were seen on no node", &unknowns.unseen),
+        ("match more than one execution", &unknowns.ambiguous),
+        ("may or may not be stale", &unknowns.staleness),
+    ] {
+        let requests: u64 = shapes.iter().map(|shape| shape.requests).sum();
+        if requests > 0 {
+            writeln!(out, "  {requests:>6} requests of {} shapes {what}", shapes.len())?;
+        }
+    }
+    if unknowns.without_text > 0 {
+        writeln!(out, "  {:>6} requests have no text", unknowns.without_text)?;
+    }
+    for (loss, amount) in &unknowns.losses {
+        writeln!(out, "  {amount:>6} lost: {loss}")?;
+    }
+    for note in &unknowns.notes {
+        writeln!(out, "  {note}")?;
+    }
+    Ok(())
+}
