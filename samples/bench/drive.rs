@@ -65,7 +65,7 @@ fn replay(traffic: &Traffic, trace: &Path, folder: &Path) -> Result<Driven> {
         bail!("splitproof-replay failed: {}", String::from_utf8_lossy(&output.stderr));
     }
     let (mut statements, mut begin, mut end) = (0, i64::MAX, i64::MIN);
-    for request in Reader::open(&run)?.requests()? {
+    for request in Reader::open(&run)?.requests() {
         let request = request?;
         if request.kind != Kind::Query || request.outcome != Outcome::Ok {
             continue;

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use nix::unistd::{Uid, User};
+use rustix::process::{getegid, geteuid};
 use serde::{Deserialize, Serialize};
 
 use super::log;
@@ -28,15 +28,20 @@ pub struct Owner {
 impl Owner {
     /// The current user, or for root the first candidate that exists: PostgreSQL refuses root.
     pub fn find() -> Result<Self> {
-        if !Uid::effective().is_root() {
-            let (uid, gid) = (Uid::effective(), nix::unistd::Gid::effective());
-            let name = User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
-            return Ok(Self { name, uid: uid.as_raw(), gid: gid.as_raw() });
+        if !geteuid().is_root() {
+            let uid = geteuid().as_raw();
+            let name = uzers::get_user_by_uid(uid)
+                .map_or_else(|| uid.to_string(), |user| user.name().to_string_lossy().into_owned());
+            return Ok(Self { name, uid, gid: getegid().as_raw() });
         }
         CANDIDATES
             .iter()
-            .find_map(|name| User::from_name(name).ok().flatten())
-            .map(|user| Self { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() })
+            .find_map(uzers::get_user_by_name)
+            .map(|user| Self {
+                name: user.name().to_string_lossy().into_owned(),
+                uid: user.uid(),
+                gid: user.primary_group_id(),
+            })
             .ok_or_else(|| Error::NoUser { tried: CANDIDATES.join(", ") })
     }
 
@@ -48,7 +53,7 @@ impl Owner {
         command.current_dir(dir).env_clear().env("HOME", dir).env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.stdin(Stdio::null()).process_group(0);
-        if Uid::effective().is_root() {
+        if geteuid().is_root() {
             command.uid(self.uid).gid(self.gid);
         }
         command
@@ -57,7 +62,7 @@ impl Owner {
     /// Gives a file or directory to this user; nothing to do when it is the current user.
     pub fn own(&self, path: &Path) -> Result<()> {
         use crate::error::At;
-        if Uid::effective().is_root() {
+        if geteuid().is_root() {
             std::os::unix::fs::chown(path, Some(self.uid), Some(self.gid)).at("give away", path)?;
         }
         Ok(())

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// Whether process `pid` runs and its command line or working directory names `path`. A process id read from
 /// a file may by now belong to somebody else.
@@ -17,11 +16,15 @@ pub fn runs(pid: i32, path: &Path) -> bool {
 
 /// Sends a signal to one process. It may be gone already, which is what was wanted.
 pub fn signal(pid: i32, signal: Signal) {
-    let _ = kill(Pid::from_raw(pid), signal);
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, signal);
+    }
 }
 
 /// Kills a process and every process of its group.
 pub fn kill_group(pid: i32) {
-    let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
-    let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process_group(pid, Signal::KILL);
+        let _ = kill_process(pid, Signal::KILL);
+    }
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use super::owner::Owner;
 use super::ports::Ports;
@@ -86,7 +86,7 @@ impl Router<'_> {
             return Ok(());
         }
         // SIGINT is pgpool's fast shutdown: it does not wait for clients.
-        process::signal(pid, Signal::SIGINT);
+        process::signal(pid, Signal::INT);
         let gone = || Ok(!self.runs(pid));
         if wait::until("pgpool ending", PATIENCE / 3, None, gone).is_err() {
             process::kill_group(pid);
