@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::{At, Error, Result};
 use crate::sandbox::{Sandbox, Stop};
@@ -104,7 +103,7 @@ impl Running {
     /// Asks the recorder to write everything down and end.
     fn finish(mut self) -> Result<()> {
         let pid = i32::try_from(self.child.id()).unwrap_or(i32::MAX);
-        let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
+        let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::INT));
         for _ in 0..PATIENCE {
             match self.child.try_wait().at("wait for", &self.log)? {
                 Some(status) if status.success() => return Ok(()),
