@@ -1,17 +1,32 @@
 //! What the sessions of one recording have in common.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::sql::{Shapes, mask_password};
+
 /// Names and addresses, statement shapes and cancel keys. A handle: clones share their contents.
 #[derive(Clone, Debug, Default)]
 pub struct Shared(Arc<Inner>);
 
+/// A statement's text as it goes into the trace.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    /// Without passwords; bytes that are not UTF-8 are replaced.
+    pub sql: Arc<str>,
+    /// The bytes as sent, where they are not UTF-8.
+    pub raw: Option<Arc<[u8]>>,
+    /// Digest of the statement without its literals.
+    pub shape_id: u64,
+}
+
 #[derive(Debug, Default)]
 struct Inner {
     names: Mutex<HashSet<Arc<str>>>,
+    shapes: Mutex<Shapes>,
     cancel_keys: Mutex<HashMap<u64, u64>>,
 }
 
@@ -35,19 +50,34 @@ impl Shared {
         }
     }
 
+    /// Prepares a statement's text for the trace, and counts its shape.
+    pub(super) fn text(&self, bytes: &[u8]) -> Text {
+        let sent = String::from_utf8_lossy(bytes);
+        let masked = mask_password(&sent);
+        // The raw bytes of a statement that holds a password would give it away.
+        let raw = (matches!(sent, Cow::Owned(_)) && matches!(masked, Cow::Borrowed(_))).then(|| Arc::from(bytes));
+        let shape_id = lock(&self.0.shapes).id(&masked);
+        Text { sql: Arc::from(&*masked), raw, shape_id }
+    }
+
+    /// The statement shapes seen so far. Sessions wait while the lock is held.
+    pub fn shapes(&self) -> MutexGuard<'_, Shapes> {
+        lock(&self.0.shapes)
+    }
+
     /// Remembers which session a cancel request with this key would be aimed at. The key itself is not kept.
-    pub(super) fn remember_cancel_key(&self, process_id: u32, secret: &[u8], session: u64) {
+    pub(super) fn remember_cancel_key(&self, process_id: i32, secret: &[u8], session: u64) {
         lock(&self.0.cancel_keys).insert(key(process_id, secret), session);
     }
 
     /// The session that a cancel request with this key is aimed at.
-    pub(super) fn cancel_target(&self, process_id: u32, secret: &[u8]) -> Option<u64> {
+    pub(super) fn cancel_target(&self, process_id: i32, secret: &[u8]) -> Option<u64> {
         lock(&self.0.cancel_keys).get(&key(process_id, secret)).copied()
     }
 }
 
-fn key(process_id: u32, secret: &[u8]) -> u64 {
-    xxh3_64_with_seed(secret, u64::from(process_id))
+fn key(process_id: i32, secret: &[u8]) -> u64 {
+    xxh3_64_with_seed(secret, u64::from(process_id.cast_unsigned()))
 }
 
 /// A panic elsewhere must not end the recording, and these maps are whole after every operation.
@@ -64,6 +94,19 @@ mod tests {
         let shared = Shared::new();
         assert!(Arc::ptr_eq(&shared.intern(b"shop"), &shared.clone().intern(b"shop")));
         assert_eq!(&*shared.intern(b"caf\xe9"), "caf\u{fffd}");
+    }
+
+    #[test]
+    fn a_text_is_kept_raw_only_where_it_must_and_never_with_a_password() {
+        let shared = Shared::new();
+        let plain = shared.text(b"SELECT 1");
+        assert_eq!((&*plain.sql, plain.raw), ("SELECT 1", None));
+        let latin = shared.text(b"SELECT 'caf\xe9'");
+        assert_eq!((&*latin.sql, latin.raw.as_deref()), ("SELECT 'caf\u{fffd}'", Some(&b"SELECT 'caf\xe9'"[..])));
+        let secret = shared.text(b"ALTER ROLE caf\xe9 PASSWORD 'secret'");
+        assert_eq!((&*secret.sql, secret.raw), ("ALTER ROLE caf\u{fffd} PASSWORD '***'", None));
+        assert_eq!(shared.text(b"SELECT 2").shape_id, plain.shape_id);
+        assert_eq!(shared.shapes().len(), 2, "SELECT of a literal, and ALTER ROLE");
     }
 
     #[test]

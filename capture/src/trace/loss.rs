@@ -64,6 +64,8 @@ losses! {
     UnexpectedMessage = "unexpected_message", "messages";
     /// A statement or portal was used whose Parse or Bind was not seen; the request is kept without its text.
     UnknownStatement = "unknown_statement", "requests";
+    /// COPY data beyond what one request may hold (64 MiB); the request is kept and marked as truncated.
+    CopyLimit = "copy_limit", "bytes";
     /// Statement text, parameters and COPY data beyond 512 MiB in one request; the request is kept without them.
     Oversized = "oversized", "bytes";
 }

@@ -1,6 +1,10 @@
 //! The integration tests of splitproof-capture, one module per concern.
 
+mod dialogue;
 mod packets;
+mod session;
+mod session_gaps;
+mod session_properties;
 mod trace_damage;
 mod trace_docs;
 mod trace_order;
