@@ -1,0 +1,151 @@
+//! `catalog.json`: what the pair's catalogue says about functions, defaults and relations, taken when the run starts.
+//!
+//! - [`Catalog`]: its content
+//! - [`Catalog::write`], [`Catalog::read`]: the file in the run's directory
+
+mod file;
+
+use serde::{Deserialize, Serialize};
+
+pub use file::{CatalogError, FILE};
+
+/// What the pair's catalogue says, as far as it decides where a statement belongs and whether its answer can repeat.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Catalog {
+    /// `server_version` of the primary.
+    pub server_version: String,
+    /// The database that was asked. Functions and relations are those of this database.
+    pub database: String,
+    /// `search_path` of the control connection, the schemas in the order in which an unqualified name is looked up;
+    /// `pg_catalog` comes first unless it is listed.
+    pub search_path: Vec<String>,
+    /// Every function and procedure, those of the system too.
+    pub functions: Vec<Function>,
+    /// Columns whose default calls a volatile function, so that two inserts of the same text differ.
+    pub volatile_defaults: Vec<VolatileDefault>,
+    /// Relations that are more than an ordinary, permanent table.
+    pub relations: Vec<Relation>,
+}
+
+/// A function or procedure (`pg_proc`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Function {
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// Argument types as `pg_get_function_identity_arguments` writes them.
+    pub args: String,
+    /// What it promises about its effects.
+    pub volatility: Volatility,
+    /// Function or procedure.
+    pub kind: FunctionKind,
+    /// True when it returns a set of rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub returns_set: bool,
+    /// Language it is written in.
+    pub language: String,
+}
+
+/// What a function promises about its effects (`pg_proc.provolatile`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Volatility {
+    /// The same arguments give the same result for ever.
+    #[serde(rename = "i")]
+    Immutable,
+    /// The same arguments give the same result within a statement, and nothing is changed.
+    #[serde(rename = "s")]
+    Stable,
+    /// Anything may happen, writes included.
+    #[serde(rename = "v")]
+    Volatile,
+}
+
+/// The kind of a function (`pg_proc.prokind`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FunctionKind {
+    /// An ordinary function.
+    #[serde(rename = "f")]
+    Function,
+    /// A procedure, which `CALL` runs.
+    #[serde(rename = "p")]
+    Procedure,
+    /// An aggregate.
+    #[serde(rename = "a")]
+    Aggregate,
+    /// A window function.
+    #[serde(rename = "w")]
+    Window,
+}
+
+/// A column whose default calls a volatile function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolatileDefault {
+    /// Schema of the table.
+    pub schema: String,
+    /// Table.
+    pub table: String,
+    /// Column.
+    pub column: String,
+    /// The default as `pg_get_expr` writes it; `nextval` for an identity column.
+    pub expression: String,
+}
+
+/// A relation that is more than an ordinary, permanent table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relation {
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// `pg_class.relkind`: `r` table, `p` partitioned table, `v` view, `m` materialised view, `f` foreign table,
+    /// `S` sequence.
+    pub kind: char,
+    /// `pg_class.relpersistence`: `p` permanent, `u` unlogged (not on replicas), `t` temporary.
+    pub persistence: char,
+}
+
+impl Catalog {
+    /// The most that any function of this name may do; `None` when there is no such function. Without a schema, every
+    /// schema counts, since the caller's `search_path` may differ from ours.
+    pub fn volatility(&self, schema: Option<&str>, name: &str) -> Option<Volatility> {
+        let same = |function: &&Function| function.name == name && schema.is_none_or(|schema| function.schema == schema);
+        self.functions.iter().filter(same).map(|function| function.volatility).max_by_key(|volatility| *volatility as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(schema: &str, name: &str, volatility: Volatility) -> Function {
+        Function {
+            schema: schema.to_owned(),
+            name: name.to_owned(),
+            args: String::new(),
+            volatility,
+            kind: FunctionKind::Function,
+            returns_set: false,
+            language: "sql".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_worst_overload_counts() {
+        let functions = vec![
+            function("public", "f", Volatility::Stable),
+            function("public", "f", Volatility::Volatile),
+            function("audit", "f", Volatility::Immutable),
+        ];
+        let catalog = Catalog { functions, ..Catalog::default() };
+        assert_eq!(catalog.volatility(None, "f"), Some(Volatility::Volatile));
+        assert_eq!(catalog.volatility(Some("audit"), "f"), Some(Volatility::Immutable));
+        assert_eq!(catalog.volatility(None, "g"), None);
+    }
+
+    #[test]
+    fn the_letters_of_the_catalogue_are_the_words_of_the_file() {
+        let json = serde_json::to_string(&function("public", "f", Volatility::Stable)).unwrap();
+        assert!(json.contains(r#""volatility":"s","kind":"f","language""#), "{json}");
+    }
+}
