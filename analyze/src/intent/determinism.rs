@@ -1,0 +1,110 @@
+//! Why an answer may differ from one run to the next though no data differ.
+
+use std::fmt;
+use std::sync::Arc;
+
+use splitproof_capture::sql::{Effect, Statement, StatementKind};
+use splitproof_replay::catalog::Catalog;
+
+use super::{Call, Functions, system};
+
+/// What may differ each time a statement runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Determinism {
+    /// Why its answer may differ.
+    pub answer: Option<Variation>,
+    /// Why what it writes may differ.
+    pub written: Option<Variation>,
+}
+
+/// A source of different results.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Variation {
+    /// The clock.
+    Time,
+    /// Random numbers.
+    Random,
+    /// A sequence.
+    Sequence,
+    /// The session: its process, its client port, its transaction number.
+    Session,
+    /// The server that answers.
+    Server,
+    /// LIMIT, OFFSET or DISTINCT ON without an ORDER BY, or a sample.
+    ArbitraryRows,
+    /// A query plan or its timing.
+    Plan,
+    /// A volatile or unknown function.
+    Function(Arc<str>),
+    /// The default of a column, as table and column.
+    Default(Arc<str>),
+}
+
+impl fmt::Display for Variation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Variation::Time => f.write_str("it depends on the clock"),
+            Variation::Random => f.write_str("it is random"),
+            Variation::Sequence => f.write_str("it draws from a sequence"),
+            Variation::Session => f.write_str("it depends on the session"),
+            Variation::Server => f.write_str("it depends on the server that answers"),
+            Variation::ArbitraryRows => f.write_str("which rows come is not fixed by an ORDER BY"),
+            Variation::Plan => f.write_str("it shows a query plan"),
+            Variation::Function(name) => write!(f, "{name}() may give anything"),
+            Variation::Default(column) => write!(f, "the default of {column} differs each time"),
+        }
+    }
+}
+
+/// What may differ when this statement runs.
+pub(super) fn of(statement: &Statement, functions: &Functions, catalog: Option<&Catalog>) -> Determinism {
+    let called = called(statement, functions);
+    let default = || filled_default(statement, catalog);
+    let writes = matches!(statement.effect, Effect::Write);
+    let answers = match &statement.kind {
+        StatementKind::Explain { .. } => return Determinism { answer: Some(Variation::Plan), written: called },
+        StatementKind::Show { name } => {
+            let of_server = matches!(name.as_str(), "all" | "in_hot_standby" | "transaction_read_only" | "port");
+            return Determinism { answer: of_server.then_some(Variation::Server), written: None };
+        }
+        StatementKind::Insert | StatementKind::Update | StatementKind::Delete | StatementKind::Merge => {
+            statement.returning
+        }
+        StatementKind::Select | StatementKind::CopyTo { .. } | StatementKind::Call => true,
+        _ => false,
+    };
+    let answer = called.clone().or_else(|| statement.arbitrary_rows.then_some(Variation::ArbitraryRows));
+    Determinism {
+        answer: if answers { answer.or_else(|| statement.returning.then(default).flatten()) } else { None },
+        written: if writes { called.or_else(default) } else { None },
+    }
+}
+
+fn called(statement: &Statement, functions: &Functions) -> Option<Variation> {
+    let of_calls = statement.functions.iter().filter_map(|function| {
+        system::variation(&function.name, function.args).or_else(|| match functions.call(function) {
+            Call::Volatile(name) | Call::Unknown(name) => Some(Variation::Function(name)),
+            _ => None,
+        })
+    });
+    let of_surroundings = statement.surroundings.iter().filter_map(|word| match word.as_str() {
+        "tablesample" => Some(Variation::ArbitraryRows),
+        "current_user" | "current_role" | "session_user" | "current_catalog" | "current_schema" => None,
+        _ => Some(Variation::Time),
+    });
+    let of_views = statement.reads.iter().filter(|table| system::is_server_view(&table.name));
+    of_calls.chain(of_surroundings).chain(of_views.map(|_| Variation::Server)).next()
+}
+
+/// A written table whose columns may be filled by a volatile default.
+fn filled_default(statement: &Statement, catalog: Option<&Catalog>) -> Option<Variation> {
+    let fills = matches!(statement.kind, StatementKind::Insert | StatementKind::Merge | StatementKind::CopyFrom)
+        || statement.modifying_cte;
+    let defaults = &catalog.filter(|_| fills)?.volatile_defaults;
+    let default = defaults.iter().find(|default| {
+        statement.writes.iter().any(|table| {
+            table.name == default.table && table.schema.as_ref().is_none_or(|schema| *schema == default.schema)
+        })
+    })?;
+    Some(Variation::Default(format!("{}.{}", default.table, default.column).into()))
+}

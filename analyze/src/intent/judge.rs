@@ -1,0 +1,50 @@
+//! The pair's functions and one profile per shape.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use splitproof_capture::sql;
+use splitproof_replay::catalog::Catalog;
+
+use super::{Functions, Profile};
+
+/// Knows the pair, and remembers what it found out about each statement shape.
+#[derive(Debug)]
+pub struct Judge {
+    catalog: Option<Arc<Catalog>>,
+    functions: Functions,
+    profiles: HashMap<u64, Arc<Profile>>,
+}
+
+impl Judge {
+    /// A judge for a pair with this catalogue; without one, only PostgreSQL's own functions are known.
+    pub fn new(catalog: Option<Arc<Catalog>>) -> Self {
+        Judge { functions: Functions::new(catalog.as_deref()), catalog, profiles: HashMap::new() }
+    }
+
+    /// Functions of the pair.
+    pub fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
+    /// What a text's shape says. The parser runs once per shape; `shape_id` saves finding the shape.
+    pub fn profile(&mut self, shape_id: Option<u64>, sql: &str) -> Arc<Profile> {
+        let shape_id = shape_id.unwrap_or_else(|| sql::shape_id(sql));
+        if let Some(profile) = self.profiles.get(&shape_id) {
+            return profile.clone();
+        }
+        self.learn(shape_id, sql::postgresql::facts(sql))
+    }
+
+    /// Takes the facts of a shape from a trace, so that it need not be parsed again.
+    pub fn learn(&mut self, shape_id: u64, facts: sql::Facts) -> Arc<Profile> {
+        let profile = Arc::new(Profile::new(facts, &self.functions, self.catalog.as_deref()));
+        self.profiles.insert(shape_id, profile.clone());
+        profile
+    }
+
+    /// Every shape met so far.
+    pub fn profiles(&self) -> impl Iterator<Item = (u64, &Arc<Profile>)> {
+        self.profiles.iter().map(|(&shape_id, profile)| (shape_id, profile))
+    }
+}

@@ -1,0 +1,183 @@
+//! What a statement's shape says about where it belongs, before the session has its say.
+
+use std::sync::Arc;
+
+use splitproof_capture::sql::{Effect, Facts, Statement, StatementKind};
+use splitproof_replay::catalog::Catalog;
+
+use super::{Call, Determinism, Functions, Reason, Variation, determinism, system};
+
+/// Everything known of a text, found once per shape.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// What the parser said, when it did not understand the text.
+    pub error: Option<Arc<str>>,
+    /// The statements, in order.
+    pub statements: Vec<Arc<StatementProfile>>,
+}
+
+/// One statement and what it asks for, taken alone.
+#[derive(Clone, Debug)]
+pub struct StatementProfile {
+    /// The facts of its text.
+    pub facts: Statement,
+    /// What it asks for.
+    pub class: Class,
+    /// Why.
+    pub reason: Reason,
+    /// What may differ each time it runs.
+    pub determinism: Determinism,
+    /// What PREPARE, DECLARE or EXPLAIN names.
+    pub inner: Option<Arc<StatementProfile>>,
+    /// Functions that it calls and of which nothing is known.
+    pub unknown_functions: Vec<Arc<str>>,
+}
+
+/// What a statement asks for, taken alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Any node; a replica is better.
+    Read,
+    /// Any node; the primary is as good.
+    Either,
+    /// It works on state that a system function keeps in the session.
+    State,
+    /// The primary.
+    Primary,
+    /// The session's state decides.
+    Session,
+}
+
+impl Profile {
+    /// The profile of a text.
+    pub fn new(facts: Facts, functions: &Functions, catalog: Option<&Catalog>) -> Self {
+        Profile {
+            error: facts.error.map(Arc::from),
+            statements: facts
+                .statements
+                .into_iter()
+                .map(|statement| Arc::new(StatementProfile::new(statement, functions, catalog)))
+                .collect(),
+        }
+    }
+
+    /// Functions of which nothing is known.
+    pub fn unknown_functions(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.statements.iter().flat_map(|statement| &statement.unknown_functions)
+    }
+
+    /// Why the answer may differ each time the text runs.
+    pub fn answer_varies(&self) -> Option<&Variation> {
+        self.statements.iter().find_map(|statement| statement.determinism.answer.as_ref())
+    }
+
+    /// Why what the text writes may differ each time.
+    pub fn written_varies(&self) -> Option<&Variation> {
+        self.statements.iter().find_map(|statement| statement.determinism.written.as_ref())
+    }
+}
+
+impl StatementProfile {
+    fn new(facts: Statement, functions: &Functions, catalog: Option<&Catalog>) -> Self {
+        let inner = match &facts.kind {
+            StatementKind::Prepare { inner, .. }
+            | StatementKind::Declare { inner, .. }
+            | StatementKind::Explain { inner, .. } => {
+                Some(Arc::new(StatementProfile::new((**inner).clone(), functions, catalog)))
+            }
+            _ => None,
+        };
+        let (class, reason) = class(&facts, functions, catalog, inner.as_deref());
+        let unknown_functions = facts
+            .functions
+            .iter()
+            .filter_map(|function| match functions.call(function) {
+                Call::Unknown(name) => Some(name),
+                _ => None,
+            })
+            .collect();
+        let determinism = determinism::of(&facts, functions, catalog);
+        StatementProfile { facts, class, reason, determinism, inner, unknown_functions }
+    }
+}
+
+fn class(
+    facts: &Statement,
+    functions: &Functions,
+    catalog: Option<&Catalog>,
+    inner: Option<&StatementProfile>,
+) -> (Class, Reason) {
+    match facts.effect {
+        Effect::Read | Effect::Lock | Effect::Write | Effect::Utility => {}
+        Effect::Session | Effect::Transaction => return (Class::Session, Reason::NotRouted),
+    }
+    if facts.effect == Effect::Read {
+        return read(facts, functions, catalog);
+    }
+    let reason = match &facts.kind {
+        StatementKind::Explain { .. } => inner.map_or(Reason::Writes, |inner| inner.reason.clone()),
+        StatementKind::CopyTo { server_side: true } => Reason::ServerFile,
+        StatementKind::Maintain { name } => Reason::Maintains(name.as_str().into()),
+        StatementKind::LockTable => Reason::TableLock,
+        StatementKind::Call | StatementKind::Do => Reason::Procedure,
+        StatementKind::Notify { .. } => Reason::Notifies,
+        _ if facts.into => Reason::SelectInto,
+        StatementKind::Create { .. }
+        | StatementKind::Drop
+        | StatementKind::Rename { .. }
+        | StatementKind::Define { .. } => Reason::Defines,
+        StatementKind::Select | StatementKind::CopyTo { .. } => match facts.row_lock {
+            _ if facts.modifying_cte => Reason::ModifyingCte,
+            Some(lock) => Reason::RowLock(lock),
+            None => Reason::Writes,
+        },
+        _ => Reason::Writes,
+    };
+    (Class::Primary, reason)
+}
+
+/// A statement whose text only reads: what it calls and what it reads decide.
+fn read(facts: &Statement, functions: &Functions, catalog: Option<&Catalog>) -> (Class, Reason) {
+    let harmless = match functions.worst(&facts.functions) {
+        Call::Unknown(name) => return (Class::Primary, Reason::UnknownFunction(name)),
+        Call::Volatile(name) => return (Class::Primary, Reason::VolatileFunction(name)),
+        Call::System(name) => return (Class::Primary, Reason::SystemFunction(name)),
+        Call::AdvisoryLock(name) => return (Class::Primary, Reason::AdvisoryLock(name)),
+        Call::SequenceValue(name) => return (Class::Primary, Reason::SequenceValue(name)),
+        Call::SessionState(name) => return (Class::State, Reason::SessionState(setting(facts).unwrap_or(name))),
+        Call::ChangesNothing(name) => Some(name),
+        Call::Pure => None,
+    };
+    if let Some(name) = unlogged(facts, catalog) {
+        return (Class::Primary, Reason::Unlogged(name));
+    }
+    if let Some(name) = harmless {
+        return (Class::Either, Reason::ChangesNothing(name));
+    }
+    let plan_only = matches!(facts.kind, StatementKind::Show { .. } | StatementKind::Explain { analyze: false, .. });
+    if plan_only {
+        return (Class::Either, Reason::ReadsServer);
+    }
+    let view = facts.reads.iter().find(|table| {
+        system::is_server_view(&table.name) && table.schema.as_deref().is_none_or(|schema| schema == "pg_catalog")
+    });
+    match view {
+        Some(view) => (Class::Either, Reason::ServerView(view.name.as_str().into())),
+        None => (Class::Read, Reason::Read),
+    }
+}
+
+/// The name of the one setting that set_config() changes.
+fn setting(facts: &Statement) -> Option<Arc<str>> {
+    facts.settings.first()?.name.as_deref().map(Arc::from)
+}
+
+fn unlogged(facts: &Statement, catalog: Option<&Catalog>) -> Option<Arc<str>> {
+    let unlogged = catalog?.relations.iter().filter(|relation| relation.persistence == 'u');
+    let mut read = unlogged.filter(|relation| {
+        facts.reads.iter().any(|table| {
+            table.name == relation.name && table.schema.as_ref().is_none_or(|schema| *schema == relation.schema)
+        })
+    });
+    read.next().map(|relation| relation.name.as_str().into())
+}

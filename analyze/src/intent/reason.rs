@@ -1,0 +1,158 @@
+//! Why a request belongs where it belongs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use splitproof_capture::sql::RowLock;
+
+/// Why a request belongs where it belongs. Displayed as a clause that follows "because".
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// A plain read.
+    Read,
+    /// It reads settings or plans, and no data.
+    ReadsServer,
+    /// It calls this function, which is declared volatile and changes nothing.
+    ChangesNothing(Arc<str>),
+    /// It reads this view, in which every server shows itself.
+    ServerView(Arc<str>),
+    /// A read in a read-only transaction.
+    ReadOnlyTransaction,
+
+    /// INSERT, UPDATE, DELETE, MERGE, TRUNCATE or COPY FROM.
+    Writes,
+    /// A changing statement inside WITH.
+    ModifyingCte,
+    /// SELECT INTO.
+    SelectInto,
+    /// It defines or changes an object.
+    Defines,
+    /// VACUUM, ANALYZE and the like.
+    Maintains(Arc<str>),
+    /// COPY to a file or program on the server.
+    ServerFile,
+    /// A row locking clause.
+    RowLock(RowLock),
+    /// LOCK TABLE.
+    TableLock,
+    /// CALL or DO may do anything.
+    Procedure,
+    /// NOTIFY.
+    Notifies,
+    /// LISTEN or UNLISTEN; a replica refuses it.
+    Listens,
+    /// It calls this function, which is declared volatile.
+    VolatileFunction(Arc<str>),
+    /// It calls this system function, which changes something or works only on the primary.
+    SystemFunction(Arc<str>),
+    /// Advisory locks live on one server.
+    AdvisoryLock(Arc<str>),
+    /// It asks for the value that the session drew from a sequence.
+    SequenceValue(Arc<str>),
+    /// It reads this unlogged table, which is empty on replicas.
+    Unlogged(Arc<str>),
+    /// Replicas refuse SERIALIZABLE.
+    Serializable,
+    /// Two-phase commit.
+    TwoPhase,
+
+    /// It opens, shapes or ends a transaction.
+    TransactionControl,
+    /// It stands in an explicit transaction.
+    InTransaction,
+    /// Its transaction has failed.
+    FailedTransaction,
+    /// It touches this temporary table.
+    TemporaryTable(Arc<str>),
+    /// It makes or uses this prepared statement.
+    Prepared(Arc<str>),
+    /// It makes or uses this cursor.
+    Cursor(Arc<str>),
+    /// It reads on from a portal.
+    Portal,
+    /// It sets state of the session.
+    SessionState(Arc<str>),
+
+    /// It calls this function, whose volatility is not known.
+    UnknownFunction(Arc<str>),
+    /// The parser does not understand it.
+    Unparsable(Arc<str>),
+    /// It runs a prepared statement or cursor whose making was not seen.
+    UnknownOrigin(Arc<str>),
+    /// A function called outside SQL, by number.
+    FastPath,
+    /// Its text is not known.
+    NoText,
+
+    /// An empty text.
+    Empty,
+    /// It runs no statement.
+    NotRouted,
+}
+
+impl Reason {
+    /// True for the reasons that rest on not knowing what the statement does.
+    pub fn is_unknown(&self) -> bool {
+        matches!(
+            self,
+            Reason::UnknownFunction(_)
+                | Reason::Unparsable(_)
+                | Reason::UnknownOrigin(_)
+                | Reason::FastPath
+                | Reason::NoText
+        )
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Read => f.write_str("it only reads"),
+            Reason::ReadsServer => f.write_str("it reads settings or plans, not data"),
+            Reason::ChangesNothing(name) => write!(f, "{name}() is declared volatile but changes nothing"),
+            Reason::ServerView(name) => write!(f, "in {name} every server shows itself"),
+            Reason::ReadOnlyTransaction => f.write_str("its transaction is read only"),
+            Reason::Writes => f.write_str("it writes"),
+            Reason::ModifyingCte => f.write_str("a statement inside WITH writes"),
+            Reason::SelectInto => f.write_str("SELECT INTO creates a table"),
+            Reason::Defines => f.write_str("it defines or changes an object"),
+            Reason::Maintains(name) => write!(f, "{} maintains the server", name.to_ascii_uppercase()),
+            Reason::ServerFile => f.write_str("it writes a file on the server"),
+            Reason::RowLock(lock) => {
+                let clause = match lock {
+                    RowLock::KeyShare => "FOR KEY SHARE",
+                    RowLock::Share => "FOR SHARE",
+                    RowLock::NoKeyUpdate => "FOR NO KEY UPDATE",
+                    RowLock::Update => "FOR UPDATE",
+                };
+                write!(f, "{clause} locks rows")
+            }
+            Reason::TableLock => f.write_str("it locks a table"),
+            Reason::Procedure => f.write_str("CALL and DO may do anything"),
+            Reason::Notifies => f.write_str("a replica cannot send notifications"),
+            Reason::Listens => f.write_str("a replica has no notifications"),
+            Reason::VolatileFunction(name) => write!(f, "{name}() is declared volatile and may write"),
+            Reason::SystemFunction(name) => write!(f, "{name}() changes something or works only on the primary"),
+            Reason::AdvisoryLock(name) => write!(f, "{name}() works on the advisory locks of one server"),
+            Reason::SequenceValue(name) => write!(f, "{name}() tells what this session drew on the primary"),
+            Reason::Unlogged(name) => write!(f, "{name} is unlogged and cannot be read on a replica"),
+            Reason::Serializable => f.write_str("a replica refuses SERIALIZABLE"),
+            Reason::TwoPhase => f.write_str("a replica has no two-phase commit"),
+            Reason::TransactionControl => f.write_str("it opens, shapes or ends a transaction"),
+            Reason::InTransaction => f.write_str("it belongs where its transaction runs"),
+            Reason::FailedTransaction => f.write_str("its transaction has failed"),
+            Reason::TemporaryTable(name) => write!(f, "the temporary table {name} lives in one session"),
+            Reason::Prepared(name) => write!(f, "the prepared statement {name} lives in one session"),
+            Reason::Cursor(name) => write!(f, "the cursor {name} lives in one session"),
+            Reason::Portal => f.write_str("it reads on from a portal"),
+            Reason::SessionState(name) => write!(f, "{name} is session state that every server must see"),
+            Reason::UnknownFunction(name) => write!(f, "the volatility of {name}() is not known"),
+            Reason::Unparsable(error) => write!(f, "the parser does not understand it: {error}"),
+            Reason::UnknownOrigin(name) => write!(f, "the making of {name} was not seen"),
+            Reason::FastPath => f.write_str("it calls a function by its number"),
+            Reason::NoText => f.write_str("its text is not known"),
+            Reason::Empty => f.write_str("the text is empty"),
+            Reason::NotRouted => f.write_str("it runs no statement"),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What a statement that ended well does to the state.
+
+use std::sync::Arc;
+
+use splitproof_capture::sql::{Discard, Isolation, StatementKind, TransactionMode};
+use splitproof_capture::trace::TransactionStatus;
+
+use super::{Cursor, Session};
+use crate::intent::StatementProfile;
+use crate::intent::revertible::Revertible;
+use crate::intent::transaction::{Savepoint, Transaction};
+
+impl Session {
+    /// What a statement that ended well does to the state.
+    pub(super) fn apply(&mut self, statement: &Arc<StatementProfile>) {
+        let facts = &statement.facts;
+        match &facts.kind {
+            StatementKind::Begin(mode) => {
+                if self.transaction.is_none() {
+                    self.begin(*mode);
+                }
+            }
+            StatementKind::Commit { chain } => {
+                let failed = self.transaction.as_ref().is_some_and(|transaction| transaction.failed);
+                self.end(!failed, *chain);
+            }
+            StatementKind::Rollback { chain } => self.end(false, *chain),
+            // Its changes wait elsewhere; the session goes on without them.
+            StatementKind::PrepareTransaction => self.end(true, false),
+            StatementKind::Savepoint { name } => {
+                if let Some(transaction) = &mut self.transaction {
+                    transaction.savepoints.push(Savepoint { name: name.clone(), before: self.state.clone() });
+                }
+            }
+            StatementKind::RollbackTo { name } => {
+                if let Some(before) = self.transaction.as_mut().and_then(|transaction| transaction.roll_back_to(name)) {
+                    self.state = before;
+                }
+            }
+            StatementKind::Release { name } => {
+                if let Some(transaction) = &mut self.transaction {
+                    transaction.release(name);
+                }
+            }
+            StatementKind::SetTransaction(mode) => {
+                if let Some(transaction) = &mut self.transaction {
+                    transaction.set(*mode);
+                }
+            }
+            StatementKind::SetCharacteristics(mode) => self.set_defaults(*mode),
+            StatementKind::Set { name, value, local } => self.set(name, value.as_deref(), *local),
+            StatementKind::Reset { name } => match name.as_deref() {
+                None => self.state.reset_defaults(),
+                Some(name) => self.set(name, None, false),
+            },
+            StatementKind::Discard { what } => self.discard(*what),
+            StatementKind::Prepare { name, .. } => {
+                if let Some(inner) = &statement.inner {
+                    self.prepared.insert(name.clone(), inner.clone());
+                }
+            }
+            StatementKind::Deallocate { name } => match name {
+                Some(name) => drop(self.prepared.remove(name)),
+                None => self.prepared.clear(),
+            },
+            StatementKind::Declare { name, hold, .. } => {
+                if let Some(query) = &statement.inner {
+                    let declared_in = self.transaction.as_ref().map(|transaction| transaction.number);
+                    let cursor = Cursor { query: query.clone(), hold: *hold, declared_in };
+                    self.cursors.insert(name.clone(), cursor);
+                }
+            }
+            StatementKind::CloseCursor { name } => match name {
+                Some(name) => drop(self.cursors.remove(name)),
+                None => self.cursors.clear(),
+            },
+            StatementKind::Create { temporary: true, on_commit_drop } => {
+                if let Some(table) = facts.writes.first() {
+                    // Outside a transaction ON COMMIT DROP drops at once.
+                    if self.transaction.is_some() || !on_commit_drop {
+                        self.state.temporary.insert(table.name.clone(), *on_commit_drop);
+                    }
+                }
+            }
+            StatementKind::Drop => {
+                for table in &facts.writes {
+                    self.state.temporary.remove(&table.name);
+                }
+            }
+            StatementKind::Rename { to } => {
+                let renamed = facts.writes.first().and_then(|table| self.state.temporary.remove(&table.name));
+                if let Some(on_commit_drop) = renamed {
+                    self.state.temporary.insert(to.clone(), on_commit_drop);
+                }
+            }
+            _ => {
+                for setting in &facts.settings {
+                    if let Some(name) = &setting.name {
+                        self.set(&name.to_lowercase(), setting.value.as_deref(), setting.local == Some(true));
+                    }
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, name: &str, value: Option<&str>, local: bool) {
+        let fresh = Revertible::default();
+        let read_only = || value.map_or(fresh.read_only, is_on);
+        let isolation = || value.and_then(Isolation::from_name).unwrap_or(fresh.isolation);
+        match (name, &mut self.transaction) {
+            ("transaction_read_only", Some(transaction)) => transaction.read_only = read_only(),
+            ("transaction_isolation", Some(transaction)) => transaction.isolation = isolation(),
+            ("default_transaction_read_only", _) if !local => self.state.read_only = read_only(),
+            ("default_transaction_isolation", _) if !local => self.state.isolation = isolation(),
+            _ => {}
+        }
+    }
+
+    fn set_defaults(&mut self, mode: TransactionMode) {
+        self.state.read_only = mode.read_only.unwrap_or(self.state.read_only);
+        self.state.isolation = mode.isolation.unwrap_or(self.state.isolation);
+    }
+
+    fn discard(&mut self, what: Discard) {
+        match what {
+            Discard::All => *self = Session { transactions: self.transactions, ..Session::new() },
+            Discard::Temp => self.state.temporary.clear(),
+            Discard::Plans | Discard::Sequences => {}
+        }
+    }
+
+    fn begin(&mut self, mode: TransactionMode) {
+        self.transactions += 1;
+        self.transaction = Some(Transaction::new(self.transactions, mode, &self.state));
+    }
+
+    fn end(&mut self, commit: bool, chain: bool) {
+        let Some(transaction) = self.transaction.take() else { return };
+        if commit {
+            self.state.commit();
+        } else {
+            self.state = transaction.before;
+        }
+        self.cursors.retain(|_, cursor| {
+            let own = cursor.declared_in.take() == Some(transaction.number);
+            !own || (commit && cursor.hold)
+        });
+        if chain {
+            let (read_only, isolation) = (Some(transaction.read_only), Some(transaction.isolation));
+            self.begin(TransactionMode { read_only, isolation });
+        }
+    }
+
+    pub(super) fn fail(&mut self) {
+        if let Some(transaction) = &mut self.transaction {
+            transaction.failed = true;
+        }
+    }
+
+    /// Takes over what the server reported about the transaction, once the group that it ended is over: within a
+    /// group every request carries the status after the last one.
+    pub(super) fn believe_report(&mut self, next_group: Option<u32>) {
+        let Some((group, status)) = self.reported else { return };
+        if group.is_some() && group == next_group {
+            return;
+        }
+        self.reported = None;
+        match (status, &mut self.transaction) {
+            (TransactionStatus::Idle, Some(_)) => self.end(true, false),
+            (TransactionStatus::Open | TransactionStatus::Failed, None) => {
+                // Its beginning was not seen, so that it may be anything: a transaction that may write.
+                self.begin(TransactionMode { read_only: Some(false), isolation: None });
+                if status == TransactionStatus::Failed {
+                    self.fail();
+                }
+            }
+            (TransactionStatus::Failed, Some(transaction)) => transaction.failed = true,
+            (TransactionStatus::Open, Some(transaction)) => transaction.failed = false,
+            (TransactionStatus::Idle, None) => {}
+        }
+    }
+}
+
+fn is_on(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "on" | "true" | "t" | "yes" | "y" | "1")
+}

@@ -1,0 +1,127 @@
+//! One client connection's state.
+//!
+//! - `verdict`: where a statement belongs, given the state before it
+//! - `apply`: what a statement that ended well does to the state
+
+mod apply;
+mod verdict;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use splitproof_capture::trace::{Kind, Outcome, TransactionStatus};
+
+use super::revertible::Revertible;
+use super::transaction::Transaction;
+use super::{Intent, Judge, Pin, Profile, Reason, RequestView, StatementProfile, Verdict};
+
+/// Judges the requests of one connection, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    state: Revertible,
+    transaction: Option<Transaction>,
+    /// Explicit transactions so far.
+    transactions: u32,
+    prepared: HashMap<String, Arc<StatementProfile>>,
+    cursors: HashMap<String, Cursor>,
+    /// What the server reported at the end of a pipeline group, to be believed when the group is over.
+    reported: Option<(Option<u32>, TransactionStatus)>,
+}
+
+#[derive(Clone, Debug)]
+struct Cursor {
+    query: Arc<StatementProfile>,
+    hold: bool,
+    /// The transaction that declared it, for as long as that is open.
+    declared_in: Option<u32>,
+}
+
+impl Session {
+    /// A connection that has just begun, or was joined midway.
+    pub fn new() -> Self {
+        Session::default()
+    }
+
+    /// Where the next request belongs.
+    pub fn judge(&mut self, judge: &mut Judge, request: &RequestView<'_>) -> Verdict {
+        self.believe_report(request.pipeline_group);
+        let verdict = match request.kind {
+            Kind::Query | Kind::Execute | Kind::Copy => match request.sql {
+                Some(sql) => self.text(judge.profile(request.shape_id, sql), request),
+                None => self.without_text(request),
+            },
+            Kind::Fetch => {
+                let portal = Arc::from(request.portal.unwrap_or(""));
+                let pinned = Verdict { pin: Some(Pin::Portal(portal)), ..Verdict::new(Intent::Same, Reason::Portal) };
+                self.in_transaction(pinned)
+            }
+            Kind::Call => self.in_transaction(Verdict::new(Intent::Primary, Reason::FastPath)),
+            Kind::Connect
+            | Kind::Disconnect
+            | Kind::Prepare
+            | Kind::Close
+            | Kind::Cancel
+            | Kind::Ping
+            | Kind::Other => Verdict::new(Intent::None, Reason::NotRouted),
+            Kind::Reset | Kind::ChangeUser | Kind::InitDb => {
+                Verdict::new(Intent::All, Reason::SessionState(request.kind.as_str().into()))
+            }
+        };
+        if let Some(status) = request.transaction {
+            self.reported = Some((request.pipeline_group, status));
+        }
+        if request.pipeline_group.is_none() {
+            self.believe_report(None);
+        }
+        if request.kind == Kind::Reset {
+            *self = Session { transactions: self.transactions, ..Session::new() };
+        }
+        verdict
+    }
+
+    fn without_text(&mut self, request: &RequestView<'_>) -> Verdict {
+        let verdict = Verdict::new(Intent::Unknown, Reason::NoText);
+        if matches!(request.outcome, Outcome::Error | Outcome::Cancelled) {
+            self.fail();
+        }
+        self.in_transaction(verdict)
+    }
+
+    fn text(&mut self, profile: Arc<Profile>, request: &RequestView<'_>) -> Verdict {
+        // A text that failed leaves no trace but a failed transaction: the server runs it as one unit.
+        let before = (profile.statements.len() > 1 && request.outcome != Outcome::Ok).then(|| self.clone());
+        let mut verdict: Option<Verdict> = None;
+        for statement in &profile.statements {
+            let next = self.statement(statement);
+            if request.outcome == Outcome::Ok || before.is_some() {
+                self.apply(statement);
+            }
+            verdict = Some(match verdict {
+                Some(verdict) => join(verdict, next),
+                None => next,
+            });
+        }
+        if let Some(before) = before {
+            *self = before;
+        }
+        if matches!(request.outcome, Outcome::Error | Outcome::Cancelled) {
+            self.fail();
+        }
+        let verdict = verdict.unwrap_or_else(|| match &profile.error {
+            Some(error) => self.in_transaction(Verdict::new(Intent::Primary, Reason::Unparsable(error.clone()))),
+            None => Verdict::new(Intent::None, Reason::Empty),
+        });
+        Verdict { profile: Some(profile), ..verdict }
+    }
+}
+
+/// The verdict on a text of several statements: it goes to one place as a whole, so the most demanding one decides.
+fn join(one: Verdict, other: Verdict) -> Verdict {
+    let (either, on_primary) = (one.either && other.either, one.on_primary || other.on_primary);
+    let transaction = other.transaction.or(one.transaction);
+    let (mut verdict, second) = if other.intent > one.intent { (other, one) } else { (one, other) };
+    if verdict.intent == Intent::Replica {
+        verdict.either = either;
+    }
+    Verdict { on_primary, transaction, pin: verdict.pin.or(second.pin), control: None, ..verdict }
+}

@@ -1,0 +1,266 @@
+//! Where a statement belongs, given the state before it.
+
+use std::sync::Arc;
+
+use splitproof_capture::sql::{Isolation, StatementKind};
+
+use super::Session;
+use crate::intent::{Class, Control, Intent, Pin, Reason, StatementProfile, Verdict};
+
+impl Session {
+    /// Where one statement belongs, given the state before it.
+    pub(super) fn statement(&mut self, statement: &StatementProfile) -> Verdict {
+        if let Some(control) = control(&statement.facts.kind) {
+            return self.control(control, statement);
+        }
+        if let Some(transaction) = &self.transaction
+            && transaction.failed
+        {
+            let verdict = Verdict {
+                pin: Some(Pin::Transaction),
+                on_primary: transaction.wrote,
+                ..Verdict::new(Intent::Same, Reason::FailedTransaction)
+            };
+            return self.in_transaction(verdict);
+        }
+        let verdict = match statement.class {
+            Class::Session => self.session_statement(statement),
+            Class::State => set_config(statement, self.transaction.is_some()),
+            Class::Primary | Class::Read | Class::Either => self.plain(statement),
+        };
+        self.in_transaction(verdict)
+    }
+
+    fn control(&self, control: Control, statement: &StatementProfile) -> Verdict {
+        let verdict = Verdict::new(Intent::Same, Reason::TransactionControl);
+        let serializable = match (&statement.facts.kind, &self.transaction) {
+            (StatementKind::Begin(mode), None) => {
+                mode.isolation.unwrap_or(self.state.isolation) == Isolation::Serializable
+            }
+            (StatementKind::SetTransaction(mode), _) if mode.isolation == Some(Isolation::Serializable) => true,
+            (_, Some(transaction)) => transaction.is_serializable(),
+            (_, None) => false,
+        };
+        let verdict = match &statement.facts.kind {
+            StatementKind::PrepareTransaction | StatementKind::CommitPrepared | StatementKind::RollbackPrepared => {
+                Verdict::new(Intent::Primary, Reason::TwoPhase)
+            }
+            _ if serializable => Verdict::new(Intent::Primary, Reason::Serializable),
+            _ => verdict,
+        };
+        let opens = control == Control::Begin && self.transaction.is_none();
+        let number = match &self.transaction {
+            Some(transaction) => Some(transaction.number),
+            None => opens.then_some(self.transactions + 1),
+        };
+        Verdict {
+            pin: number.map(|_| Pin::Transaction),
+            on_primary: self.transaction.as_ref().is_some_and(|transaction| transaction.wrote),
+            transaction: number,
+            control: Some(control),
+            ..verdict
+        }
+    }
+
+    /// A statement on data.
+    fn plain(&self, statement: &StatementProfile) -> Verdict {
+        let facts = &statement.facts;
+        let temporary = facts.reads.iter().chain(&facts.writes).find(|relation| self.state.is_temporary(relation));
+        if let Some(relation) = temporary {
+            let name: Arc<str> = relation.name.as_str().into();
+            let only_temporary = facts.writes.iter().all(|relation| self.state.is_temporary(relation));
+            let creates = matches!(facts.kind, StatementKind::Create { .. });
+            if !creates
+                && only_temporary
+                && (statement.class != Class::Primary
+                    || statement.reason == Reason::Writes
+                    || statement.reason == Reason::Defines
+                    || matches!(statement.reason, Reason::Maintains(_)))
+            {
+                let reason = Reason::TemporaryTable(name.clone());
+                return Verdict {
+                    pin: Some(Pin::TemporaryTable(name)),
+                    on_primary: true,
+                    ..Verdict::new(Intent::Same, reason)
+                };
+            }
+        }
+        let verdict = match statement.class {
+            Class::Read | Class::Either => Verdict {
+                either: statement.class == Class::Either,
+                ..Verdict::new(Intent::Replica, statement.reason.clone())
+            },
+            _ => Verdict::new(Intent::Primary, statement.reason.clone()),
+        };
+        let pin = match (&facts.kind, &statement.reason) {
+            (StatementKind::Create { temporary: true, .. }, _) => {
+                facts.writes.first().map(|table| Pin::TemporaryTable(table.name.as_str().into()))
+            }
+            (_, Reason::AdvisoryLock(_)) => Some(Pin::AdvisoryLock),
+            (_, Reason::SequenceValue(_)) => Some(Pin::Sequence),
+            _ => None,
+        };
+        Verdict { pin, ..verdict }
+    }
+
+    /// A statement on state of the session.
+    fn session_statement(&self, statement: &StatementProfile) -> Verdict {
+        let all = |name: &str| Verdict::new(Intent::All, Reason::SessionState(name.into()));
+        match &statement.facts.kind {
+            // Ends with the transaction, so that only the node of the transaction needs it.
+            StatementKind::Set { local: true, .. } => {
+                Verdict { pin: Some(Pin::Transaction), ..Verdict::new(Intent::Same, Reason::TransactionControl) }
+            }
+            StatementKind::Set { name, .. } => all(name),
+            StatementKind::Reset { name } => all(name.as_deref().unwrap_or("every setting")),
+            StatementKind::SetCharacteristics(_) => all("the mode of later transactions"),
+            StatementKind::Discard { .. } => all("what DISCARD drops"),
+            StatementKind::Deallocate { name: None } => all("what DEALLOCATE ALL drops"),
+            StatementKind::Prepare { name, .. } => {
+                let name: Arc<str> = name.as_str().into();
+                self.made(statement, Pin::Prepared(name.clone()), Reason::Prepared(name))
+            }
+            StatementKind::Declare { name, .. } => {
+                let name: Arc<str> = name.as_str().into();
+                self.made(statement, Pin::Cursor(name.clone()), Reason::Cursor(name))
+            }
+            StatementKind::Execute { name } => {
+                let shared: Arc<str> = name.as_str().into();
+                match self.prepared.get(name) {
+                    Some(prepared) => self.used(prepared, Pin::Prepared(shared.clone()), Reason::Prepared(shared)),
+                    None => Verdict {
+                        pin: Some(Pin::Prepared(shared.clone())),
+                        ..Verdict::new(Intent::Primary, Reason::UnknownOrigin(shared))
+                    },
+                }
+            }
+            StatementKind::Fetch { name } => {
+                let shared: Arc<str> = name.as_str().into();
+                match self.cursors.get(name) {
+                    Some(cursor) => Verdict {
+                        on_primary: self.needs_primary(&cursor.query),
+                        pin: Some(Pin::Cursor(shared.clone())),
+                        ..Verdict::new(Intent::Same, Reason::Cursor(shared))
+                    },
+                    None => Verdict {
+                        pin: Some(Pin::Cursor(shared.clone())),
+                        ..Verdict::new(Intent::Primary, Reason::UnknownOrigin(shared))
+                    },
+                }
+            }
+            StatementKind::Deallocate { name: Some(name) } => {
+                let name: Arc<str> = name.as_str().into();
+                let pin = Some(Pin::Prepared(name.clone()));
+                Verdict { pin, ..Verdict::new(Intent::Same, Reason::Prepared(name)) }
+            }
+            StatementKind::CloseCursor { name } => {
+                let name: Arc<str> = name.as_deref().unwrap_or("ALL").into();
+                let pin = Some(Pin::Cursor(name.clone()));
+                Verdict { pin, ..Verdict::new(Intent::Same, Reason::Cursor(name)) }
+            }
+            StatementKind::Listen { .. } | StatementKind::Unlisten { .. } => {
+                Verdict { pin: Some(Pin::Listen), ..Verdict::new(Intent::Primary, Reason::Listens) }
+            }
+            _ => all("session state"),
+        }
+    }
+
+    /// PREPARE and DECLARE: any node may hold them, unless what they name belongs to the primary.
+    fn made(&self, statement: &StatementProfile, pin: Pin, reason: Reason) -> Verdict {
+        let verdict = match &statement.inner {
+            Some(inner) if self.needs_primary(inner) => {
+                let inner = self.plain(inner);
+                Verdict { on_primary: true, ..Verdict::new(inner.intent.max(Intent::Same), inner.reason) }
+            }
+            _ => Verdict::new(Intent::Same, reason),
+        };
+        Verdict { pin: Some(pin), ..verdict }
+    }
+
+    /// EXECUTE does what was prepared, where it was prepared.
+    fn used(&self, prepared: &StatementProfile, pin: Pin, reason: Reason) -> Verdict {
+        let verdict = self.plain(prepared);
+        let verdict = match verdict.intent {
+            Intent::Primary => verdict,
+            _ => Verdict { on_primary: verdict.on_primary, ..Verdict::new(Intent::Same, reason) },
+        };
+        Verdict { pin: Some(pin), ..verdict }
+    }
+
+    fn needs_primary(&self, statement: &StatementProfile) -> bool {
+        let verdict = self.plain(statement);
+        verdict.intent == Intent::Primary || verdict.on_primary
+    }
+
+    /// What the transaction around a statement makes of its verdict.
+    pub(super) fn in_transaction(&mut self, verdict: Verdict) -> Verdict {
+        let Some(transaction) = &mut self.transaction else {
+            return match verdict.intent {
+                Intent::Replica if self.state.isolation == Isolation::Serializable => {
+                    Verdict::new(Intent::Primary, Reason::Serializable)
+                }
+                _ => verdict,
+            };
+        };
+        let number = Some(transaction.number);
+        transaction.wrote |= matches!(verdict.intent, Intent::Primary | Intent::Unknown) || verdict.on_primary;
+        match verdict.intent {
+            Intent::Replica | Intent::Same if transaction.is_serializable() => Verdict {
+                transaction: number,
+                pin: verdict.pin.or(Some(Pin::Transaction)),
+                ..Verdict::new(Intent::Primary, Reason::Serializable)
+            },
+            Intent::Replica if transaction.read_only => Verdict {
+                transaction: number,
+                pin: Some(Pin::Transaction),
+                reason: if verdict.either { verdict.reason } else { Reason::ReadOnlyTransaction },
+                ..Verdict { either: verdict.either, ..Verdict::new(Intent::Replica, Reason::Read) }
+            },
+            Intent::Replica => Verdict {
+                transaction: number,
+                pin: Some(Pin::Transaction),
+                on_primary: transaction.wrote,
+                ..Verdict::new(Intent::Same, Reason::InTransaction)
+            },
+            Intent::Same => Verdict {
+                transaction: number,
+                on_primary: verdict.on_primary || transaction.wrote,
+                pin: verdict.pin.or(Some(Pin::Transaction)),
+                ..verdict
+            },
+            Intent::Primary | Intent::Unknown | Intent::All | Intent::None => {
+                Verdict { transaction: number, pin: verdict.pin.or(Some(Pin::Transaction)), ..verdict }
+            }
+        }
+    }
+}
+
+/// set_config(): like SET, or like SET LOCAL when its third argument says so.
+fn set_config(statement: &StatementProfile, in_transaction: bool) -> Verdict {
+    let settings = &statement.facts.settings;
+    let local = !settings.is_empty() && settings.iter().all(|setting| setting.local == Some(true));
+    match (local, in_transaction) {
+        (true, true) => {
+            Verdict { pin: Some(Pin::Transaction), ..Verdict::new(Intent::Same, Reason::TransactionControl) }
+        }
+        // Outside a transaction it is over at once.
+        (true, false) => Verdict { either: true, ..Verdict::new(Intent::Replica, Reason::ReadsServer) },
+        (false, _) => Verdict::new(Intent::All, statement.reason.clone()),
+    }
+}
+
+fn control(kind: &StatementKind) -> Option<Control> {
+    Some(match kind {
+        StatementKind::Begin(_) => Control::Begin,
+        StatementKind::Commit { .. } | StatementKind::PrepareTransaction | StatementKind::CommitPrepared => {
+            Control::Commit
+        }
+        StatementKind::Rollback { .. } | StatementKind::RollbackPrepared => Control::Rollback,
+        StatementKind::Savepoint { .. }
+        | StatementKind::Release { .. }
+        | StatementKind::RollbackTo { .. }
+        | StatementKind::SetTransaction(_)
+        | StatementKind::SetConstraints => Control::Inside,
+        _ => return None,
+    })
+}
