@@ -40,6 +40,11 @@ impl Live {
         Live { interface: interface.into(), buffer: 64 << 20, snap_length: 262_144, promiscuous: false }
     }
 
+    /// Finds out whether the interface can be captured from.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.open("tcp", "tcp").map(drop)
+    }
+
     /// Captures until told to stop.
     pub(super) fn run(&self, to: &mut Assembler, out: &mut dyn Sink, pace: &mut Pace<'_>) -> Result<Reason, Error> {
         let mut capture = self.open(&to.ports().filter(false), &to.ports().filter(true))?;

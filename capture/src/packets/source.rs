@@ -75,6 +75,19 @@ pub struct Ended {
 }
 
 impl Source {
+    /// Finds out, before anything is read, whether files are captures and whether the interface can be captured from.
+    /// Returns the bytes of all files, where they are known.
+    ///
+    /// # Errors
+    ///
+    /// The first file or interface that cannot be used.
+    pub fn check(&self) -> Result<Option<u64>, Error> {
+        match self {
+            Source::Live(live) => live.check().map(|()| None),
+            Source::Files(paths) => paths.iter().map(|path| PacketFile::check(path)).sum(),
+        }
+    }
+
     /// Feeds every packet to the assembler, until the end or until told to stop. Sessions stay open: the caller goes
     /// on with another source or calls [`Assembler::finish`].
     ///
@@ -88,8 +101,7 @@ impl Source {
         match self {
             Source::Live(live) => ended.reason = live.run(to, out, &mut pace)?,
             Source::Files(paths) => {
-                let sizes = paths.iter().map(|path| PacketFile::check(path)).collect::<Result<Vec<_>, _>>()?;
-                pace.total_bytes = sizes.into_iter().sum();
+                pace.total_bytes = self.check()?;
                 for path in paths {
                     match PacketFile::open(path).and_then(|mut file| file.read(to, out, &mut pace)) {
                         Ok(cut) => ended.cut.extend(cut),

@@ -108,6 +108,20 @@ pub enum Effect {
     Utility,
 }
 
+impl Effect {
+    /// The word that stands in a trace.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effect::Read => "read",
+            Effect::Write => "write",
+            Effect::Lock => "lock",
+            Effect::Session => "session",
+            Effect::Transaction => "transaction",
+            Effect::Utility => "utility",
+        }
+    }
+}
+
 /// A table, view or sequence as the statement names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Relation {

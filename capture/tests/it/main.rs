@@ -1,5 +1,6 @@
 //! The integration tests of splitproof-capture, one module per concern.
 
+mod cli;
 mod dialogue;
 mod packets;
 mod session;

@@ -136,7 +136,7 @@ fn the_lines_for_duckdb_and_pandas_run() {
         text: "SELECT $1 /* the shape */".into(),
         sample: "SELECT 1".into(),
         count: 100,
-        effect: None,
+        effects: None,
         tables: vec!["public.orders".into()],
         functions: vec![],
     };

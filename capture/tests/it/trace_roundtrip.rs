@@ -139,7 +139,7 @@ fn nodes_positions_shapes_and_the_run_section_stand_beside_the_requests() {
         text: "SELECT $1".into(),
         sample: "SELECT 5".into(),
         count: 4,
-        effect: Some("read".into()),
+        effects: Some(vec!["read".into()]),
         tables: vec![],
         functions: vec!["now".into()],
     };

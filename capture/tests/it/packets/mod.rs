@@ -7,4 +7,4 @@ mod connections;
 mod files;
 mod headers;
 mod live;
-mod wire;
+pub mod wire;

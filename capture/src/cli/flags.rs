@@ -1,0 +1,127 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use splitproof_capture::packets::PortOption;
+
+/// Record what clients ask a database server, when, and what came back
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true, after_help = EXIT_CODES, infer_subcommands = false)]
+pub struct Flags {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  done, but with a problem that was reported: nothing decodable, damaged input, incomplete trace
+  2  not done: wrong command line, or input or output that cannot be used";
+
+const PACKETS_EXAMPLE: &str = "\
+Example:
+  tcpdump -i any -w window.pcap tcp port 5432
+  splitproof-capture packets --port 5432=postgresql -o window.trace window.pcap";
+
+const LIVE_EXAMPLE: &str = "\
+Example:
+  splitproof-capture live -i eth0 --port 5432=postgresql --for 10m -o window.trace
+
+Ctrl-C or SIGTERM ends the recording and leaves a readable trace.";
+
+const SHOW_EXAMPLE: &str = "\
+Example:
+  splitproof-capture show window.trace
+  splitproof-capture show --format json window.trace | jq .losses";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Record from capture files (pcap, pcapng)
+    #[command(after_help = PACKETS_EXAMPLE)]
+    Packets {
+        #[command(flatten)]
+        ports: PortFlags,
+        #[command(flatten)]
+        output: OutputFlags,
+        /// Capture files, in the order in which they were recorded; - is standard input
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Record from a network interface
+    #[command(after_help = LIVE_EXAMPLE)]
+    Live {
+        /// Interface, such as eth0, lo or any
+        #[arg(short, long, value_name = "IFACE")]
+        interface: String,
+        /// Kernel buffer in MiB; raise it when the summary counts kernel_dropped
+        #[arg(long, default_value_t = 64, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=2047))]
+        buffer: u32,
+        /// See packets for other machines too, as on a mirror port
+        #[arg(long)]
+        promiscuous: bool,
+        #[command(flatten)]
+        ports: PortFlags,
+        #[command(flatten)]
+        time: TimeFlags,
+        #[command(flatten)]
+        output: OutputFlags,
+    },
+    /// Print what a trace holds: window, sessions, shapes, every loss
+    #[command(after_help = SHOW_EXAMPLE)]
+    Show {
+        /// Shapes to list, by number of requests
+        #[arg(long, default_value_t = 10, value_name = "N")]
+        shapes: usize,
+        /// First make trace.json again from the Parquet files; loss counters are then unknown
+        #[arg(long)]
+        rebuild: bool,
+        #[command(flatten)]
+        format: FormatFlags,
+        /// Directory of the trace
+        #[arg(value_name = "TRACE")]
+        trace: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct PortFlags {
+    /// Server port and its protocol; repeat for several [default: 5432=postgresql]
+    #[arg(short, long = "port", value_name = "PORT=PROTOCOL")]
+    pub ports: Vec<PortOption>,
+}
+
+#[derive(Debug, Args)]
+pub struct TimeFlags {
+    /// Stop after this time, such as 90s, 10m or 1h30m
+    #[arg(long = "for", value_name = "TIME")]
+    pub duration: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct OutputFlags {
+    /// Directory of the trace, new or empty
+    #[arg(short, long, value_name = "TRACE")]
+    pub output: PathBuf,
+    /// Replace the trace that is in the directory
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub format: FormatFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct FormatFlags {
+    /// How to print the summary on standard output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// How to print a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}

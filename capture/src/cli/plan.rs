@@ -1,0 +1,128 @@
+//! What to do, checked and free of command-line types.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use jiff::SignedDuration;
+use splitproof_capture::packets::{Live, Ports, Source};
+use splitproof_capture::trace::Existing;
+
+use super::flags::{Command, Flags, Format, FormatFlags, OutputFlags, PortFlags, TimeFlags};
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Plan {
+    /// Record packets.
+    Record(Record),
+    /// Print what a trace holds.
+    Show(Show),
+}
+
+/// Record packets from files or an interface.
+#[derive(Debug)]
+pub struct Record {
+    pub source: Source,
+    pub ports: Ports,
+    pub duration: Option<Duration>,
+    pub output: Output,
+}
+
+/// Where a recording goes.
+#[derive(Debug)]
+pub struct Output {
+    pub dir: PathBuf,
+    pub existing: Existing,
+    pub json: bool,
+}
+
+/// Print what a trace holds.
+#[derive(Debug)]
+pub struct Show {
+    pub trace: PathBuf,
+    pub shapes: usize,
+    pub rebuild: bool,
+    pub json: bool,
+}
+
+impl TryFrom<Flags> for Plan {
+    type Error = anyhow::Error;
+
+    fn try_from(flags: Flags) -> anyhow::Result<Self> {
+        Ok(match flags.command {
+            Command::Packets { ports, output, files } => Plan::Record(Record {
+                source: Source::Files(files),
+                ports: ports.into(),
+                duration: None,
+                output: output.into(),
+            }),
+            Command::Live { interface, buffer, promiscuous, ports, time, output } => Plan::Record(Record {
+                source: Source::Live(Live { buffer: buffer << 20, promiscuous, ..Live::new(interface) }),
+                ports: ports.into(),
+                duration: duration(&time)?,
+                output: output.into(),
+            }),
+            Command::Show { shapes, rebuild, format, trace } => {
+                Plan::Show(Show { trace, shapes, rebuild, json: is_json(&format) })
+            }
+        })
+    }
+}
+
+impl From<PortFlags> for Ports {
+    fn from(flags: PortFlags) -> Self {
+        if flags.ports.is_empty() { Ports::default() } else { Ports::from(flags.ports) }
+    }
+}
+
+impl From<OutputFlags> for Output {
+    fn from(flags: OutputFlags) -> Self {
+        let existing = if flags.force { Existing::Replace } else { Existing::Refuse };
+        Output { dir: flags.output, existing, json: is_json(&flags.format) }
+    }
+}
+
+fn is_json(flags: &FormatFlags) -> bool {
+    flags.format == Format::Json
+}
+
+fn duration(flags: &TimeFlags) -> anyhow::Result<Option<Duration>> {
+    let Some(text) = &flags.duration else { return Ok(None) };
+    let duration: SignedDuration =
+        text.parse().with_context(|| format!("--for {text}: not a time; for example 90s, 10m or 1h30m"))?;
+    let duration = Duration::try_from(duration).ok().filter(|duration| !duration.is_zero());
+    duration.map(Some).with_context(|| format!("--for {text}: the time must be longer than nothing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    fn plan(line: &str) -> anyhow::Result<Plan> {
+        Plan::try_from(Flags::try_parse_from(line.split_whitespace())?)
+    }
+
+    #[test]
+    fn the_flags_are_consistent() {
+        Flags::command().debug_assert();
+    }
+
+    #[test]
+    fn a_live_recording_has_ports_and_a_time() {
+        let line = "splitproof-capture live -i lo --port 6432=postgresql --port 5432=postgresql --for 1m30s -o t";
+        let Ok(Plan::Record(record)) = plan(line) else { panic!("{line}") };
+        assert_eq!(record.duration, Some(Duration::from_secs(90)));
+        assert!(record.ports.protocol(6432).is_some() && record.ports.protocol(5433).is_none());
+        assert_eq!(record.output.existing, Existing::Refuse);
+    }
+
+    #[test]
+    fn times_that_make_no_sense_are_refused_with_an_example() {
+        for time in ["ten", "0s", "5"] {
+            let error = plan(&format!("splitproof-capture live -i lo -o t --for {time}")).expect_err(time);
+            assert!(error.to_string().contains(&format!("--for {time}")), "{error}");
+        }
+    }
+}

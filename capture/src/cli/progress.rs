@@ -1,0 +1,47 @@
+//! Progress on standard error, where that is a terminal.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use splitproof_capture::packets;
+
+/// A line that tells how far a recording has come.
+pub struct Progress(Option<ProgressBar>);
+
+impl Progress {
+    pub fn start() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Progress(None);
+        }
+        let bar = ProgressBar::no_length();
+        bar.set_style(ProgressStyle::with_template("{elapsed} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Progress(Some(bar))
+    }
+
+    /// Shows how far a packet source has come.
+    pub fn packets(&self, progress: packets::Progress<'_>) {
+        let packets::Progress { statistics, total_bytes } = progress;
+        self.show(|| {
+            let share = total_bytes.filter(|&total| total > 0).map_or(String::new(), |total| {
+                format!(" ({} %)", (statistics.bytes.saturating_mul(100) / total).min(100))
+            });
+            format!("{} packets{share}, {} sessions", statistics.packets, statistics.sessions)
+        });
+    }
+
+    /// Shows a message; it is not made where nobody sees it.
+    pub fn show(&self, message: impl FnOnce() -> String) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(message());
+            bar.tick();
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Recording packets, from files or an interface.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Protocol, Source, Statistics};
+use splitproof_capture::session::{self, postgresql};
+use splitproof_capture::trace::{Engine, Loss, Manifest, Options, Request, Shape, Sink, Writer};
+
+use super::Done;
+use super::plan::Record;
+use super::progress::Progress;
+use super::stop;
+use super::summary::Summary;
+
+/// What a killed live recording can lose.
+pub const FLUSH_EVERY: Duration = Duration::from_secs(10);
+
+/// Records until the source ends or is told to stop, and prints the summary.
+pub fn run(plan: Record) -> anyhow::Result<Done> {
+    let Record { source, ports, duration, output } = plan;
+    // Before the old trace is replaced: a wrong file name must not cost it.
+    source.check()?;
+    let stop = stop::on_signals()?;
+    let (name, inputs, flush_every) = match &source {
+        Source::Files(files) => ("packets", files.iter().map(|file| file.display().to_string()).collect(), None),
+        Source::Live(live) => ("live", vec![live.interface.clone()], Some(FLUSH_EVERY)),
+    };
+    let options = Options { inputs, existing: output.existing, flush_every, ..Options::new(Engine::Postgresql, name) };
+    let mut writer = Writer::create(&output.dir, options)?;
+
+    let shared = session::Shared::new();
+    let mut assembler = Assembler::new(ports, Limits::default(), decoders(shared.clone()));
+    let ended = {
+        let progress = Progress::start();
+        let mut show = |state: splitproof_capture::packets::Progress<'_>| progress.packets(state);
+        let control = Control { stop: Some(&stop), duration, progress: Some(&mut show) };
+        let mut sink = Watched { writer: &mut writer, stop: &stop };
+        let ended = source.run(&mut assembler, &mut sink, control)?;
+        assembler.finish(&mut sink);
+        ended
+    };
+    writer.shapes(Shape::collected(shared.shapes().iter()))?;
+    let manifest = writer.finish(&assembler.losses())?;
+
+    let problems = problems(&ended, &manifest, assembler.statistics());
+    Summary::new(&output.dir, &manifest, Some(assembler.statistics()), &problems).print(output.json)?;
+    Ok(Done::from_problems(&problems))
+}
+
+fn decoders(shared: session::Shared) -> Open {
+    Box::new(move |protocol, number, start| match protocol {
+        Protocol::PostgreSql => Box::new(postgresql::Session::new(number, start, &shared)),
+    })
+}
+
+/// A sink that ends the recording when the trace can no longer be written.
+struct Watched<'a> {
+    writer: &'a mut Writer,
+    stop: &'a AtomicBool,
+}
+
+impl Sink for Watched<'_> {
+    fn request(&mut self, request: Request) {
+        self.writer.request(request);
+        if self.writer.failed() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What the user must know although a trace was written.
+fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<String> {
+    let mut problems: Vec<String> = ended.damaged.iter().map(ToString::to_string).collect();
+    for cut in &ended.cut {
+        let path = cut.path.display();
+        problems.push(format!(
+            "{path}: ends inside a packet, at byte {} after {} packets; the last {} bytes are lost",
+            cut.offset, cut.packets, cut.bytes
+        ));
+    }
+    if manifest.table.requests == 0 {
+        let losses = &manifest.table.losses;
+        let why = if statistics.packets == 0 {
+            "there was no packet".to_string()
+        } else if losses.get(Loss::Encrypted) > 0 {
+            "the sessions are encrypted: record behind the TLS endpoint, use `tap`, or connect with sslmode=disable"
+                .to_string()
+        } else if statistics.used == 0 {
+            format!("none of the {} packets is of a port that was asked for; give --port", statistics.packets)
+        } else {
+            format!("{} packets were used, and none held a request; see what was lost", statistics.used)
+        };
+        problems.push(format!("no request was recorded: {why}"));
+    }
+    problems
+}

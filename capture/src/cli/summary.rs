@@ -1,0 +1,131 @@
+//! The closing summary of a recording, as text and JSON.
+
+use std::io::Write;
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use splitproof_capture::packets::Statistics;
+use splitproof_capture::trace::{Losses, Manifest, Window};
+
+/// What a recording did.
+#[derive(Serialize)]
+pub struct Summary<'a> {
+    trace: &'a Path,
+    window: Option<Window>,
+    sessions: u64,
+    requests: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packets: Option<Packets>,
+    losses: Vec<LossLine>,
+    problems: &'a [String],
+}
+
+/// What was read, when the source is packets.
+#[derive(Serialize)]
+struct Packets {
+    read: u64,
+    used: u64,
+}
+
+/// One reason of loss.
+#[derive(Serialize)]
+pub struct LossLine {
+    pub reason: &'static str,
+    pub count: u64,
+    pub unit: &'static str,
+    pub meaning: String,
+}
+
+/// Every loss that occurred, with what it means.
+pub fn loss_lines(losses: &Losses) -> Vec<LossLine> {
+    let lines = losses.iter().map(|(loss, count)| LossLine {
+        reason: loss.name(),
+        count,
+        unit: loss.unit(),
+        meaning: loss.meaning().split_whitespace().collect::<Vec<_>>().join(" "),
+    });
+    lines.collect()
+}
+
+impl<'a> Summary<'a> {
+    pub fn new(
+        trace: &'a Path,
+        manifest: &Manifest,
+        statistics: Option<&Statistics>,
+        problems: &'a [String],
+    ) -> Summary<'a> {
+        let table = &manifest.table;
+        Summary {
+            trace,
+            window: table.window,
+            sessions: table.sessions,
+            requests: table.requests,
+            packets: statistics.map(|statistics| Packets { read: statistics.packets, used: statistics.used }),
+            losses: loss_lines(&table.losses),
+            problems,
+        }
+    }
+
+    /// Prints it on standard output.
+    pub fn print(&self, json: bool) -> anyhow::Result<()> {
+        let mut out = std::io::stdout().lock();
+        if json {
+            serde_json::to_writer_pretty(&mut out, self)?;
+            writeln!(out)?;
+        } else {
+            writeln!(out, "trace     {}", self.trace.display())?;
+            write_counts(&mut out, self.window, self.sessions, self.requests)?;
+            if let Some(packets) = &self.packets {
+                writeln!(out, "packets   {} read, {} used", packets.read, packets.used)?;
+            }
+            write_losses(&mut out, &self.losses)?;
+            write_problems(&mut out, self.problems)?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
+
+pub fn write_counts(out: &mut impl Write, window: Option<Window>, sessions: u64, requests: u64) -> std::io::Result<()> {
+    match window {
+        Some(window) => {
+            let time = |ns: i64| match Timestamp::from_nanosecond(ns.into()) {
+                Ok(time) => format!("{time:.3}"),
+                Err(_) => format!("{ns} ns"),
+            };
+            let length = SignedDuration::from_nanos_i128(window.length_ns().into());
+            let (first, last) = (time(window.first_start_ns), time(window.last_end_ns));
+            writeln!(out, "window    {first} to {last} ({})", rounded(length))?;
+        }
+        None => writeln!(out, "window    none")?,
+    }
+    writeln!(out, "sessions  {sessions}")?;
+    writeln!(out, "requests  {requests}")
+}
+
+/// Milliseconds are enough for people.
+fn rounded(length: SignedDuration) -> String {
+    format!("{:#}", SignedDuration::from_millis(i64::try_from(length.as_millis()).unwrap_or(i64::MAX)))
+}
+
+pub fn write_losses(out: &mut impl Write, losses: &[LossLine]) -> std::io::Result<()> {
+    if losses.is_empty() {
+        return writeln!(out, "lost      nothing");
+    }
+    writeln!(out, "lost")?;
+    for LossLine { reason, count, unit, meaning } in losses {
+        writeln!(out, "  {reason:<19} {count:>12} {unit:<9} {meaning}")?;
+    }
+    Ok(())
+}
+
+pub fn write_problems(out: &mut impl Write, problems: &[String]) -> std::io::Result<()> {
+    if !problems.is_empty() {
+        writeln!(out, "problems")?;
+    }
+    for problem in problems {
+        writeln!(out, "  {problem}")?;
+    }
+    Ok(())
+}
