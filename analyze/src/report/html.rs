@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::chart::{Bar, number, paired_bars};
 use super::{Exporter, Headline, Report, headlines, shorten};
-use crate::comparison::{AnswerClass, Comparison, Destination, Judged, UnknownShape};
+use crate::comparison::{AnswerClass, Comparison, Destination, Judged, Latency, Quantiles, UnknownShape};
 use crate::gate::{Checked, Decision, Status, Verdict};
 
 /// An HTML page that opens from the file system.
@@ -24,7 +24,8 @@ impl Exporter for Html {
             primary_time: primary_time_chart(report.comparison),
             latency: latency_chart(report.comparison),
         };
-        page.write_into(&mut Adapter(out)).map_err(io::Error::other)
+        let mut out = out;
+        page.write_into(&mut out).map_err(io::Error::other)
     }
 }
 
@@ -183,12 +184,20 @@ impl Page<'_> {
         AnswerClass::ALL.iter().map(|&class| (class, counts.get(class))).filter(|&(_, count)| count > 0).collect()
     }
 
-    fn latency_rows(&self) -> &[crate::comparison::Latency] {
+    fn latency_rows(&self) -> &[Latency] {
         self.comparison.latency.get(..ROWS).unwrap_or(&self.comparison.latency)
     }
 
-    fn milliseconds(&self, value: &Option<f64>) -> String {
-        value.map_or("–".into(), number)
+    fn requests(&self, of: &Option<Quantiles>) -> String {
+        of.map_or("–".into(), |quantiles| quantiles.requests.to_string())
+    }
+
+    fn p50(&self, of: &Option<Quantiles>) -> String {
+        of.map_or("–".into(), |quantiles| number(quantiles.p50_ms))
+    }
+
+    fn p99(&self, of: &Option<Quantiles>) -> String {
+        of.map_or("–".into(), |quantiles| number(quantiles.p99_ms))
     }
 
     fn percent(&self, value: &Option<f64>) -> String {
@@ -197,14 +206,5 @@ impl Page<'_> {
 
     fn count(&self, value: &Option<u64>) -> String {
         value.map_or("–".into(), |value| value.to_string())
-    }
-}
-
-/// askama writes text; the exporter is given bytes.
-struct Adapter<'a>(&'a mut dyn io::Write);
-
-impl std::fmt::Write for Adapter<'_> {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.write_all(text.as_bytes()).map_err(|_| std::fmt::Error)
     }
 }
