@@ -29,6 +29,9 @@ fn a_pair_streams_pauses_and_comes_back_as_it_was() {
     assert!(matches!(sandbox.pause_replay(), Err(Error::Precondition { .. })), "nothing runs yet");
     assert!(matches!(sandbox.restore(), Err(Error::Precondition { .. })), "there is no snapshot yet");
 
+    let pair = splitproof_replay::pair::Pair::read(&sandbox.write_pair_toml(None).unwrap()).unwrap();
+    assert_eq!(pair.primary().url.port(), sandbox.ports().primary);
+
     sandbox.up().unwrap();
     sandbox.primary().sql("shop", "CREATE TABLE t AS SELECT 1 AS a; GRANT ALL ON t TO shop").unwrap();
     sandbox.wait_caught_up().unwrap();

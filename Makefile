@@ -1,0 +1,39 @@
+# demo: the whole job on a real pair behind a real pgpool-II    test: every test, with real servers
+# bench: the figures of the README                              lint: formatting, clippy, rustdoc
+# install: the three tools into PREFIX (default /usr/local)
+#
+# Everything is built with one profile, so that DataFusion and PostgreSQL's parser are built once.
+
+CARGO ?= cargo
+PREFIX ?= /usr/local
+CARGO_TARGET_DIR ?= $(CURDIR)/target
+export CARGO CARGO_TARGET_DIR
+
+RELEASE = --release --workspace --locked
+
+.PHONY: demo test bench lint install build prepare
+
+demo: build
+	samples/demo.sh
+
+test: build
+	$(CARGO) test $(RELEASE)
+
+bench: build
+	$(CARGO) bench --workspace --locked
+
+lint: prepare
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy $(RELEASE) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(RELEASE) --no-deps
+
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(addprefix $(CARGO_TARGET_DIR)/release/splitproof-,capture replay analyze) $(DESTDIR)$(PREFIX)/bin
+
+build: prepare
+	$(CARGO) build $(RELEASE) --all-targets
+
+# The Debian packages that are missing, and a look for Rust.
+prepare:
+	@samples/prepare.sh
