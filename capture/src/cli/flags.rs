@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -7,7 +8,7 @@ use splitproof_capture::packets::PortOption;
 
 /// Record what clients ask a database server, when, and what came back
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true, after_help = EXIT_CODES, infer_subcommands = false)]
+#[command(version, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub struct Flags {
     #[command(subcommand)]
     pub command: Command,
@@ -29,6 +30,13 @@ Example:
   splitproof-capture live -i eth0 --port 5432=postgresql --for 10m -o window.trace
 
 Ctrl-C or SIGTERM ends the recording and leaves a readable trace.";
+
+const TAP_EXAMPLE: &str = "\
+Example:
+  splitproof-capture tap --listen 0.0.0.0:6432 --upstream db1:5432 -o window.trace
+
+Clients connect to port 6432 instead of the server. Ctrl-C or SIGTERM ends the recording and leaves a readable trace.
+Connections that are open then are cut.";
 
 const SHOW_EXAMPLE: &str = "\
 Example:
@@ -62,6 +70,26 @@ pub enum Command {
         promiscuous: bool,
         #[command(flatten)]
         ports: PortFlags,
+        #[command(flatten)]
+        time: TimeFlags,
+        #[command(flatten)]
+        output: OutputFlags,
+    },
+    /// Relay connections to a server and record what passes; needs no right to capture packets
+    #[command(after_help = TAP_EXAMPLE)]
+    Tap {
+        /// The server's kind
+        #[arg(long, default_value = "postgresql", value_name = "ENGINE")]
+        engine: String,
+        /// Address to listen on; port 0 takes a free one
+        #[arg(long, value_name = "ADDRESS:PORT")]
+        listen: SocketAddr,
+        /// The server
+        #[arg(long, value_name = "HOST:PORT")]
+        upstream: String,
+        /// Answer requests for encryption with no, so that clients which only prefer it can be recorded
+        #[arg(long)]
+        refuse_encryption: bool,
         #[command(flatten)]
         time: TimeFlags,
         #[command(flatten)]

@@ -3,15 +3,18 @@
 //! - `flags`: what can be typed; only `main` and this folder see it
 //! - `plan`: the same, checked, as plain data: what to record from where to where
 //! - `record`: packets and live interfaces; `tap`: the relay; `show`: what a trace holds
-//! - `summary`: the closing summary, as text and JSON; `progress`: on a terminal only; `stop`: signals and `--for`
+//! - `summary`: the closing summary, as text and JSON; `progress`: on a terminal only; `stop`: signals;
+//!   `sink`: a full disk ends the recording
 
 mod flags;
 mod plan;
 mod progress;
 mod record;
 mod show;
+mod sink;
 mod stop;
 mod summary;
+mod tap;
 
 use std::io::ErrorKind;
 
@@ -37,6 +40,7 @@ impl Done {
 pub fn run(plan: Plan) -> anyhow::Result<Done> {
     match plan {
         Plan::Record(record) => record::run(record),
+        Plan::Tap(tap) => tap::run(tap),
         Plan::Show(show) => show::run(&show),
     }
 }

@@ -1,12 +1,13 @@
 //! What to do, checked and free of command-line types.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use jiff::SignedDuration;
 use splitproof_capture::packets::{Live, Ports, Source};
-use splitproof_capture::trace::Existing;
+use splitproof_capture::trace::{Engine, Existing};
 
 use super::flags::{Command, Flags, Format, FormatFlags, OutputFlags, PortFlags, TimeFlags};
 
@@ -15,6 +16,8 @@ use super::flags::{Command, Flags, Format, FormatFlags, OutputFlags, PortFlags, 
 pub enum Plan {
     /// Record packets.
     Record(Record),
+    /// Relay connections and record them.
+    Tap(Tap),
     /// Print what a trace holds.
     Show(Show),
 }
@@ -24,6 +27,17 @@ pub enum Plan {
 pub struct Record {
     pub source: Source,
     pub ports: Ports,
+    pub duration: Option<Duration>,
+    pub output: Output,
+}
+
+/// Relay connections and record them.
+#[derive(Debug)]
+pub struct Tap {
+    pub engine: Engine,
+    pub listen: SocketAddr,
+    pub upstream: String,
+    pub refuse_encryption: bool,
     pub duration: Option<Duration>,
     pub output: Output,
 }
@@ -62,6 +76,14 @@ impl TryFrom<Flags> for Plan {
                 duration: duration(&time)?,
                 output: output.into(),
             }),
+            Command::Tap { engine, listen, upstream, refuse_encryption, time, output } => Plan::Tap(Tap {
+                engine: named(&engine)?,
+                listen,
+                upstream,
+                refuse_encryption,
+                duration: duration(&time)?,
+                output: output.into(),
+            }),
             Command::Show { shapes, rebuild, format, trace } => {
                 Plan::Show(Show { trace, shapes, rebuild, json: is_json(&format) })
             }
@@ -80,6 +102,11 @@ impl From<OutputFlags> for Output {
         let existing = if flags.force { Existing::Replace } else { Existing::Refuse };
         Output { dir: flags.output, existing, json: is_json(&flags.format) }
     }
+}
+
+fn named(engine: &str) -> anyhow::Result<Engine> {
+    let known = || Engine::ALL.iter().map(|engine| engine.as_str()).collect::<Vec<_>>().join(", ");
+    Engine::from_word(engine).with_context(|| format!("--engine {engine}: not known; give one of: {}", known()))
 }
 
 fn is_json(flags: &FormatFlags) -> bool {

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use splitproof_capture::packets;
+use splitproof_capture::{packets, tap};
 
 /// A line that tells how far a recording has come.
 pub struct Progress(Option<ProgressBar>);
@@ -29,8 +29,13 @@ impl Progress {
         });
     }
 
+    /// Shows what a relay did.
+    pub fn tap(&self, counters: tap::Counters) {
+        self.show(|| format!("{} connections open, {} requests", counters.open, counters.rows));
+    }
+
     /// Shows a message; it is not made where nobody sees it.
-    pub fn show(&self, message: impl FnOnce() -> String) {
+    fn show(&self, message: impl FnOnce() -> String) {
         if let Some(bar) = &self.0 {
             bar.set_message(message());
             bar.tick();

@@ -1,20 +1,24 @@
 //! Recording packets, from files or an interface.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Protocol, Source, Statistics};
 use splitproof_capture::session::{self, postgresql};
-use splitproof_capture::trace::{Engine, Loss, Manifest, Options, Request, Shape, Sink, Writer};
+use splitproof_capture::trace::{Engine, Loss, Manifest, Options, Shape, Writer};
 
 use super::Done;
 use super::plan::Record;
 use super::progress::Progress;
+use super::sink::Watched;
 use super::stop;
 use super::summary::Summary;
 
 /// What a killed live recording can lose.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(10);
+
+/// What to do about encrypted sessions.
+pub const ENCRYPTED: &str = "the sessions are encrypted: record where they are not, or let clients that allow it connect \
+                             unencrypted through `tap --refuse-encryption`";
 
 /// Records until the source ends or is told to stop, and prints the summary.
 pub fn run(plan: Record) -> anyhow::Result<Done> {
@@ -27,7 +31,7 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         Source::Live(live) => ("live", vec![live.interface.clone()], Some(FLUSH_EVERY)),
     };
     let options = Options { inputs, existing: output.existing, flush_every, ..Options::new(Engine::Postgresql, name) };
-    let mut writer = Writer::create(&output.dir, options)?;
+    let mut sink = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
 
     let shared = session::Shared::new();
     let mut assembler = Assembler::new(ports, Limits::default(), decoders(shared.clone()));
@@ -35,16 +39,15 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         let progress = Progress::start();
         let mut show = |state: splitproof_capture::packets::Progress<'_>| progress.packets(state);
         let control = Control { stop: Some(&stop), duration, progress: Some(&mut show) };
-        let mut sink = Watched { writer: &mut writer, stop: &stop };
         let ended = source.run(&mut assembler, &mut sink, control)?;
         assembler.finish(&mut sink);
         ended
     };
-    writer.shapes(Shape::collected(shared.shapes().iter()))?;
-    let manifest = writer.finish(&assembler.losses())?;
+    sink.writer.shapes(Shape::collected(shared.shapes().iter()))?;
+    let manifest = sink.writer.finish(&assembler.losses())?;
 
     let problems = problems(&ended, &manifest, assembler.statistics());
-    Summary::new(&output.dir, &manifest, Some(assembler.statistics()), &problems).print(output.json)?;
+    Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics()).print(output.json)?;
     Ok(Done::from_problems(&problems))
 }
 
@@ -52,21 +55,6 @@ fn decoders(shared: session::Shared) -> Open {
     Box::new(move |protocol, number, start| match protocol {
         Protocol::PostgreSql => Box::new(postgresql::Session::new(number, start, &shared)),
     })
-}
-
-/// A sink that ends the recording when the trace can no longer be written.
-struct Watched<'a> {
-    writer: &'a mut Writer,
-    stop: &'a AtomicBool,
-}
-
-impl Sink for Watched<'_> {
-    fn request(&mut self, request: Request) {
-        self.writer.request(request);
-        if self.writer.failed() {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-    }
 }
 
 /// What the user must know although a trace was written.
@@ -84,8 +72,7 @@ fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<
         let why = if statistics.packets == 0 {
             "there was no packet".to_string()
         } else if losses.get(Loss::Encrypted) > 0 {
-            "the sessions are encrypted: record behind the TLS endpoint, use `tap`, or connect with sslmode=disable"
-                .to_string()
+            ENCRYPTED.to_string()
         } else if statistics.used == 0 {
             format!("none of the {} packets is of a port that was asked for; give --port", statistics.packets)
         } else {

@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use splitproof_capture::packets::Statistics;
+use splitproof_capture::tap::Counters;
 use splitproof_capture::trace::{Losses, Manifest, Window};
 
 /// What a recording did.
@@ -17,6 +18,8 @@ pub struct Summary<'a> {
     requests: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     packets: Option<Packets>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connections: Option<Connections>,
     losses: Vec<LossLine>,
     problems: &'a [String],
 }
@@ -26,6 +29,16 @@ pub struct Summary<'a> {
 struct Packets {
     read: u64,
     used: u64,
+}
+
+/// What was relayed, when the source is a tap.
+#[derive(Serialize)]
+struct Connections {
+    accepted: u64,
+    unreachable: u64,
+    broken: u64,
+    client_bytes: u64,
+    server_bytes: u64,
 }
 
 /// One reason of loss.
@@ -49,22 +62,31 @@ pub fn loss_lines(losses: &Losses) -> Vec<LossLine> {
 }
 
 impl<'a> Summary<'a> {
-    pub fn new(
-        trace: &'a Path,
-        manifest: &Manifest,
-        statistics: Option<&Statistics>,
-        problems: &'a [String],
-    ) -> Summary<'a> {
+    pub fn new(trace: &'a Path, manifest: &Manifest, problems: &'a [String]) -> Self {
         let table = &manifest.table;
         Summary {
             trace,
             window: table.window,
             sessions: table.sessions,
             requests: table.requests,
-            packets: statistics.map(|statistics| Packets { read: statistics.packets, used: statistics.used }),
+            packets: None,
+            connections: None,
             losses: loss_lines(&table.losses),
             problems,
         }
+    }
+
+    /// Adds what was read.
+    pub fn packets(mut self, statistics: &Statistics) -> Self {
+        self.packets = Some(Packets { read: statistics.packets, used: statistics.used });
+        self
+    }
+
+    /// Adds what was relayed.
+    pub fn connections(mut self, counters: &Counters) -> Self {
+        let &Counters { accepted, unreachable, broken, client_bytes, server_bytes, .. } = counters;
+        self.connections = Some(Connections { accepted, unreachable, broken, client_bytes, server_bytes });
+        self
     }
 
     /// Prints it on standard output.
@@ -78,6 +100,10 @@ impl<'a> Summary<'a> {
             write_counts(&mut out, self.window, self.sessions, self.requests)?;
             if let Some(packets) = &self.packets {
                 writeln!(out, "packets   {} read, {} used", packets.read, packets.used)?;
+            }
+            if let Some(Connections { accepted, unreachable, broken, client_bytes, server_bytes }) = &self.connections {
+                writeln!(out, "relayed   {accepted} connections ({unreachable} not reachable, {broken} broken)")?;
+                writeln!(out, "bytes     {client_bytes} from clients, {server_bytes} from the server")?;
             }
             write_losses(&mut out, &self.losses)?;
             write_problems(&mut out, self.problems)?;

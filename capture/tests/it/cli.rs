@@ -1,6 +1,6 @@
 //! The program `splitproof-capture`, as a user meets it: exit codes, messages, what is left on disk.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -258,7 +258,7 @@ fn damaged_traces_are_named_with_a_remedy() {
 #[test]
 fn every_help_has_an_example_and_wrong_lines_exit_with_2() {
     let scene = Scene::new();
-    for command in ["packets", "live", "show"] {
+    for command in ["packets", "live", "tap", "show"] {
         let help = scene.run(&format!("{command} --help"), 0).out;
         assert!(help.contains(&format!("splitproof-capture {command} ")) && help.contains("Example"), "{help}");
     }
@@ -309,4 +309,72 @@ fn a_signal_ends_the_recording_in_order() {
         assert!(reader.manifest().complete, "{signal}");
         assert!(reader.manifest().table.requests >= 4, "{signal}: {}", told.out);
     }
+}
+
+/// A server that answers the bytes of the small session, whatever it is asked.
+fn small_server() -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
+    let address = listener.local_addr().expect("address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("accepts");
+            let mut asked = Vec::new();
+            for (from_client, bytes) in talk() {
+                if from_client {
+                    asked.resize(bytes.len(), 0);
+                    stream.read_exact(&mut asked).expect("is asked");
+                    assert_eq!(asked, bytes, "the relay changes nothing");
+                } else {
+                    stream.write_all(&bytes).expect("answers");
+                }
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn a_tap_records_what_passes_until_a_signal() {
+    let scene = Scene::new();
+    let line = format!("tap --listen 127.0.0.1:0 --upstream {} -o t --format json", small_server());
+    let child = scene.command(&line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.expect("starts");
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().expect("is piped")).read_line(&mut told).expect("says where it listens");
+    let listen = told.strip_prefix("listening on ").and_then(|rest| rest.split(',').next()).expect("an address");
+
+    let mut stream = std::net::TcpStream::connect(listen).expect("connects");
+    for (from_client, bytes) in talk() {
+        if from_client {
+            stream.write_all(&bytes).expect("asks");
+        } else {
+            let mut answer = vec![0; bytes.len()];
+            stream.read_exact(&mut answer).expect("is answered");
+            assert_eq!(answer, bytes);
+        }
+    }
+    assert_eq!(stream.read(&mut [0; 1]).expect("reads"), 0, "the end passes too");
+    drop(stream);
+    let killed = Command::new("kill").arg("-INT").arg(child.id().to_string()).status();
+    assert!(killed.expect("kill runs").success());
+    let summary = Told::new(child.wait_with_output().expect("ends"), 0, &line).json();
+    assert_eq!(summary["requests"], 4, "{summary}");
+    assert_eq!(summary["connections"]["accepted"], 1, "{summary}");
+    let kinds: Vec<Kind> = scene.requests("t").iter().map(|request| request.kind).collect();
+    assert_eq!(kinds, [Kind::Connect, Kind::Query, Kind::Query, Kind::Disconnect]);
+}
+
+#[test]
+fn a_tap_that_cannot_listen_or_that_nobody_used_says_so() {
+    let scene = Scene::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("listens").local_addr().expect("address");
+    let busy = std::net::TcpListener::bind(taken).expect("listens");
+    scene
+        .run(&format!("tap --listen {taken} --upstream 127.0.0.1:1 -o t"), 2)
+        .names(&["cannot listen", "free address"]);
+    assert!(!scene.path("t").exists(), "nothing is left of it");
+    drop(busy);
+    scene.run("tap --engine oracle --listen 127.0.0.1:0 --upstream 127.0.0.1:1 -o t", 2).names(&["postgresql"]);
+    let told = scene.run("tap --listen 127.0.0.1:0 --upstream 127.0.0.1:1 -o t --for 200ms", 1);
+    assert!(told.out.contains("nobody connected"), "{}", told.out);
 }
