@@ -101,7 +101,8 @@ impl<'a> Steps<'a> {
     fn places(&self, findings: &mut Vec<Finding>) {
         for (statement, _, expected, executed) in self.iter() {
             if executed.nodes.is_empty() {
-                if expected.intent != Intent::None {
+                // A router may answer by itself that the transaction has failed.
+                if expected.intent != Intent::None && expected.verdict.reason != Reason::FailedTransaction {
                     let message =
                         "no node was seen running it: it was not sent on, or the node that ran it is not watched";
                     findings.push(Finding { kind: FindingKind::Unseen, statement, message: message.to_owned() });
@@ -153,6 +154,18 @@ impl<'a> Steps<'a> {
                 continue;
             };
             findings.push(Finding { kind: FindingKind::SplitTransaction, statement, message });
+        }
+        // What shapes or ends the transaction may reach more nodes, and must reach this one.
+        for (statement, _, expected, executed) in self.iter() {
+            let Some(number) = expected.verdict.transaction else { continue };
+            let shapes = matches!(expected.verdict.control, Some(control) if control != Control::Begin);
+            if let (true, Some(home)) = (shapes && !executed.nodes.is_empty(), home.get(&number))
+                && !executed.nodes.contains(home)
+            {
+                let (here, there) = (self.names(&executed.nodes), self.names(&[*home]));
+                let message = format!("ran on {here}, and the transaction on {there}");
+                findings.push(Finding { kind: FindingKind::SplitTransaction, statement, message });
+            }
         }
     }
 

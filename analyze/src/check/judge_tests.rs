@@ -114,6 +114,8 @@ fn transactions() {
         [(2, SplitTransaction), (3, SplitTransaction)]
     );
     assert_eq!(findings(&[("BEGIN", R, None), (write, P, None), ("COMMIT", P, None)]), [(1, SplitTransaction)]);
+    let lost_end = [("BEGIN", BOTH, None), (write, P, None), ("SET LOCAL a = 1", BOTH, None), ("COMMIT", R, None)];
+    assert_eq!(findings(&lost_end), [(3, SplitTransaction)]);
     let read_only = [("BEGIN READ ONLY", BOTH, None), (read, R, None), (read, P, None), ("COMMIT", BOTH, None)];
     assert!(findings(&read_only).contains(&(2, SplitTransaction)));
 }
@@ -130,6 +132,24 @@ fn state_is_used_where_it_lives() {
     assert_eq!(findings(&[("SET x = 1", P, None), ("SELECT 1", R, None)]), [(1, MissedSetting)]);
     assert_eq!(findings(&[("SET x = 1", P, None), ("RESET ALL", BOTH, None), ("SELECT 1", R, None)]), []);
     assert_eq!(findings(&[("SET x = 1", P, None), ("SET x = 2", BOTH, None), ("SELECT 1", R, None)]), []);
+}
+
+#[test]
+fn a_router_may_answer_for_a_failed_transaction() {
+    use FindingKind::{UnexpectedOutcome, Unseen};
+    let text = "version: 1\nengine: postgresql\ncases:\n  - {id: a, why: b, session: [{sql: BEGIN}, {sql: SELECT 1/0, error: '22012'}, {sql: SELECT 1, error: 25P02}]}";
+    let fixture = Fixture::parse(Path::new("f.yaml"), text).expect("is right");
+    let case = &fixture.cases[0];
+    let expected = expectations(case, &mut Judge::new(None));
+    let nodes = [("one".to_owned(), Role::Primary)];
+    let ran =
+        |nodes: &[usize], error: Option<&str>| Executed { nodes: nodes.to_vec(), error: error.map(str::to_owned) };
+    let kinds = |executed: &[Executed]| -> Vec<_> {
+        judge(case, &expected, executed, &nodes).into_iter().map(|found| found.kind).collect()
+    };
+    assert_eq!(kinds(&[ran(P, None), ran(P, Some("22012")), ran(&[], Some("25P02"))]), []);
+    assert_eq!(kinds(&[ran(P, None), ran(&[], Some("22012")), ran(&[], Some("25P02"))]), [Unseen]);
+    assert_eq!(kinds(&[ran(P, None), ran(P, None), ran(P, Some("25P02"))]), [UnexpectedOutcome]);
 }
 
 #[test]

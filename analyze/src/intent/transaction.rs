@@ -50,6 +50,11 @@ impl Transaction {
         self.isolation == Isolation::Serializable
     }
 
+    /// True when nothing of it may run on a replica any more.
+    pub fn needs_primary(&self) -> bool {
+        self.wrote || self.is_serializable()
+    }
+
     /// ROLLBACK TO: the state at the savepoint, which stays.
     pub fn roll_back_to(&mut self, name: &str) -> Option<Revertible> {
         let at = self.savepoints.iter().rposition(|savepoint| savepoint.name == name)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use splitproof_capture::sql::{Isolation, StatementKind};
 
 use super::Session;
+use crate::intent::transaction::Transaction;
 use crate::intent::{Class, Control, Intent, Pin, Reason, StatementProfile, Verdict};
 
 impl Session {
@@ -18,7 +19,7 @@ impl Session {
         {
             let verdict = Verdict {
                 pin: Some(Pin::Transaction),
-                on_primary: transaction.wrote,
+                on_primary: transaction.needs_primary(),
                 ..Verdict::new(Intent::Same, Reason::FailedTransaction)
             };
             return self.in_transaction(verdict);
@@ -33,13 +34,12 @@ impl Session {
 
     fn control(&self, control: Control, statement: &StatementProfile) -> Verdict {
         let verdict = Verdict::new(Intent::Same, Reason::TransactionControl);
-        let serializable = match (&statement.facts.kind, &self.transaction) {
-            (StatementKind::Begin(mode), None) => {
+        let serializable = match &statement.facts.kind {
+            StatementKind::Begin(mode) if self.transaction.is_none() => {
                 mode.isolation.unwrap_or(self.state.isolation) == Isolation::Serializable
             }
-            (StatementKind::SetTransaction(mode), _) if mode.isolation == Some(Isolation::Serializable) => true,
-            (_, Some(transaction)) => transaction.is_serializable(),
-            (_, None) => false,
+            StatementKind::SetTransaction(mode) => mode.isolation == Some(Isolation::Serializable),
+            _ => false,
         };
         let verdict = match &statement.facts.kind {
             StatementKind::PrepareTransaction | StatementKind::CommitPrepared | StatementKind::RollbackPrepared => {
@@ -55,7 +55,7 @@ impl Session {
         };
         Verdict {
             pin: number.map(|_| Pin::Transaction),
-            on_primary: self.transaction.as_ref().is_some_and(|transaction| transaction.wrote),
+            on_primary: self.transaction.as_ref().is_some_and(Transaction::needs_primary),
             transaction: number,
             control: Some(control),
             ..verdict
@@ -108,9 +108,7 @@ impl Session {
         let all = |name: &str| Verdict::new(Intent::All, Reason::SessionState(name.into()));
         match &statement.facts.kind {
             // Ends with the transaction, so that only the node of the transaction needs it.
-            StatementKind::Set { local: true, .. } => {
-                Verdict { pin: Some(Pin::Transaction), ..Verdict::new(Intent::Same, Reason::TransactionControl) }
-            }
+            StatementKind::Set { local: true, .. } => shapes_transaction(),
             StatementKind::Set { name, .. } => all(name),
             StatementKind::Reset { name } => all(name.as_deref().unwrap_or("every setting")),
             StatementKind::SetCharacteristics(_) => all("the mode of later transactions"),
@@ -205,7 +203,7 @@ impl Session {
         let number = Some(transaction.number);
         transaction.wrote |= matches!(verdict.intent, Intent::Primary | Intent::Unknown) || verdict.on_primary;
         match verdict.intent {
-            Intent::Replica | Intent::Same if transaction.is_serializable() => Verdict {
+            Intent::Replica | Intent::Same if transaction.is_serializable() && verdict.control.is_none() => Verdict {
                 transaction: number,
                 pin: verdict.pin.or(Some(Pin::Transaction)),
                 ..Verdict::new(Intent::Primary, Reason::Serializable)
@@ -219,12 +217,12 @@ impl Session {
             Intent::Replica => Verdict {
                 transaction: number,
                 pin: Some(Pin::Transaction),
-                on_primary: transaction.wrote,
+                on_primary: transaction.needs_primary(),
                 ..Verdict::new(Intent::Same, Reason::InTransaction)
             },
             Intent::Same => Verdict {
                 transaction: number,
-                on_primary: verdict.on_primary || transaction.wrote,
+                on_primary: verdict.on_primary || transaction.needs_primary(),
                 pin: verdict.pin.or(Some(Pin::Transaction)),
                 ..verdict
             },
@@ -240,12 +238,19 @@ fn set_config(statement: &StatementProfile, in_transaction: bool) -> Verdict {
     let settings = &statement.facts.settings;
     let local = !settings.is_empty() && settings.iter().all(|setting| setting.local == Some(true));
     match (local, in_transaction) {
-        (true, true) => {
-            Verdict { pin: Some(Pin::Transaction), ..Verdict::new(Intent::Same, Reason::TransactionControl) }
-        }
+        (true, true) => shapes_transaction(),
         // Outside a transaction it is over at once.
         (true, false) => Verdict { either: true, ..Verdict::new(Intent::Replica, Reason::ReadsServer) },
         (false, _) => Verdict::new(Intent::All, statement.reason.clone()),
+    }
+}
+
+/// A setting that ends with the transaction.
+fn shapes_transaction() -> Verdict {
+    Verdict {
+        pin: Some(Pin::Transaction),
+        control: Some(Control::Inside),
+        ..Verdict::new(Intent::Same, Reason::TransactionControl)
     }
 }
 

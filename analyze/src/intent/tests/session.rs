@@ -45,6 +45,8 @@ fn a_transaction_that_writes_holds_its_reads() {
     session(
         "BEGIN => same
          SELECT 1 FROM users => same
+         SET LOCAL a = 1 => same
+         SELECT set_config('a', '1', true) => same
          SELECT random() => same
          UPDATE users SET a = 1 => primary
          SELECT 1 FROM users => same primary
@@ -77,8 +79,9 @@ fn read_only_and_serializable_transactions() {
          SELECT 1 => replica
          COMMIT => same
          BEGIN ISOLATION LEVEL SERIALIZABLE => primary
+         SET LOCAL a = 1 => same primary
          SELECT 1 => primary
-         COMMIT => primary
+         COMMIT => same primary
          START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY => same
          SELECT 1 => replica
          END => same
@@ -107,7 +110,7 @@ fn defaults_of_later_transactions() {
          SELECT 1 => primary
          BEGIN => primary
          SELECT 1 => primary
-         COMMIT => primary
+         COMMIT => same primary
          RESET ALL => all
          SELECT 1 => replica
          BEGIN => same
