@@ -94,7 +94,7 @@ impl FromStr for Bound {
             .iter()
             .find_map(|&(sign, comparator)| trimmed.strip_prefix(sign).map(|rest| (comparator, rest)))
             .unwrap_or((Comparator::AtMost, trimmed));
-        match number.trim().trim_end_matches('%').parse::<f64>() {
+        match number.trim().trim_end_matches('%').trim_end().parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(Bound { comparator, number }),
             _ => Err(BoundError(text.to_owned())),
         }
