@@ -1,5 +1,5 @@
 # demo: the whole job on a real pair behind a real pgpool-II    test: every test, with real servers
-# bench: the figures of the README                              lint: formatting, clippy, rustdoc
+# bench: speed against peers, as ratios                            lint: formatting, clippy, rustdoc
 # install: the three tools into PREFIX (default /usr/local)
 #
 # Everything is built with one profile, so that DataFusion and PostgreSQL's parser are built once.
@@ -20,7 +20,7 @@ test: build
 	$(CARGO) test $(RELEASE)
 
 bench: build
-	$(CARGO) bench --workspace --locked
+	$(CARGO_TARGET_DIR)/release/splitproof-bench --json $(CARGO_TARGET_DIR)/bench.json
 
 lint: prepare
 	$(CARGO) fmt --all --check
