@@ -90,6 +90,21 @@ impl<'a> Authentication<'a> {
     }
 }
 
+/// Appends the AuthenticationSASL message with the names of these mechanisms to `out`.
+pub fn write_sasl(out: &mut Vec<u8>, mechanisms: &[&[u8]]) -> Result<(), Unencodable> {
+    write::message(out, Direction::Server, b'R', "AuthenticationSASL", |out| {
+        out.extend(10u32.to_be_bytes());
+        for mechanism in mechanisms {
+            if mechanism.is_empty() {
+                return Err("a mechanism has an empty name, which ends the list in the protocol");
+            }
+            write::string(out, mechanism)?;
+        }
+        out.push(0);
+        Ok(())
+    })
+}
+
 /// Bytes that prove who somebody is. They are kept out of debug output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Secret<'a>(pub &'a [u8]);
@@ -162,5 +177,102 @@ impl<'a> Response<'a> {
                 Ok(())
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{client, invalid_server, message, needs_every_byte, server};
+    use super::super::{Backend, Frontend};
+    use super::*;
+
+    #[test]
+    fn requests() {
+        for (body, request) in [
+            (&b"\0\0\0\0"[..], Authentication::Ok),
+            (b"\0\0\0\x02", Authentication::KerberosV5),
+            (b"\0\0\0\x03", Authentication::CleartextPassword),
+            (b"\0\0\0\x05salt", Authentication::Md5Password { salt: *b"salt" }),
+            (b"\0\0\0\x06", Authentication::ScmCredential),
+            (b"\0\0\0\x07", Authentication::Gss),
+            (b"\0\0\0\x08token", Authentication::GssContinue(b"token")),
+            (b"\0\0\0\x09", Authentication::Sspi),
+            (b"\0\0\0\x0br=1,s=2", Authentication::SaslContinue(b"r=1,s=2")),
+            (b"\0\0\0\x0cv=3", Authentication::SaslFinal(b"v=3")),
+        ] {
+            assert_eq!(server(&message(b'R', body)), Backend::Authentication(request));
+        }
+    }
+
+    #[test]
+    fn sasl_lists_its_mechanisms() {
+        let bytes = message(b'R', b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0");
+        let Backend::Authentication(Authentication::Sasl { mechanisms }) = server(&bytes) else { panic!("{bytes:?}") };
+        let names: Vec<_> = mechanisms.iter().collect();
+        assert_eq!(names, [&b"SCRAM-SHA-256-PLUS"[..], b"SCRAM-SHA-256"]);
+        needs_every_byte(Direction::Server, &bytes);
+        let mut out = Vec::new();
+        write_sasl(&mut out, &names).unwrap();
+        assert_eq!(out, bytes);
+        assert!(write_sasl(&mut out, &[b""]).is_err());
+    }
+
+    #[test]
+    fn requests_malformed() {
+        needs_every_byte(Direction::Server, &message(b'R', b"\0\0\0\x05salt"));
+        needs_every_byte(Direction::Server, &message(b'R', b"\0\0\0\0"));
+        assert_eq!(invalid_server(b'R', b"\0\0\0\x04").offset, 5);
+        assert_eq!(invalid_server(b'R', b"\xff\xff\xff\xff").offset, 5);
+    }
+
+    #[test]
+    fn answers_are_read_with_the_request_that_they_answer() {
+        let mechanisms = Strings::default();
+        for (request, body, expected) in [
+            (Authentication::CleartextPassword, &b"secret\0"[..], Response::Password(Secret(b"secret"))),
+            (Authentication::Md5Password { salt: [0; 4] }, b"md5abc\0", Response::Password(Secret(b"md5abc"))),
+            (
+                Authentication::Sasl { mechanisms },
+                b"SCRAM-SHA-256\0\0\0\0\x03n,,",
+                Response::SaslInitial { mechanism: b"SCRAM-SHA-256", data: Some(Secret(b"n,,")) },
+            ),
+            (
+                Authentication::Sasl { mechanisms },
+                b"X\0\xff\xff\xff\xff",
+                Response::SaslInitial { mechanism: b"X", data: None },
+            ),
+            (Authentication::SaslContinue(b""), b"c=biws", Response::Sasl(Secret(b"c=biws"))),
+            (Authentication::Gss, b"\0token", Response::Gss(Secret(b"\0token"))),
+        ] {
+            let bytes = message(b'p', body);
+            let Frontend::Password(secret) = client(&bytes) else { panic!("{bytes:?}") };
+            let response = Response::decode(&request, secret).unwrap();
+            assert_eq!(response, expected);
+            let mut out = Vec::new();
+            response.encode(&mut out).unwrap();
+            assert_eq!(out, bytes);
+        }
+    }
+
+    #[test]
+    fn answers_malformed() {
+        let sasl = Authentication::Sasl { mechanisms: Strings::default() };
+        for (request, body) in [
+            (Authentication::CleartextPassword, &b"secret"[..]),
+            (Authentication::CleartextPassword, b"secret\0more"),
+            (sasl, b"SCRAM-SHA-256\0\0\0\0\x04n,,"),
+            (sasl, b"SCRAM-SHA-256\0\xff\xff\xff\xfe"),
+            (sasl, b"SCRAM-SHA-256"),
+            (Authentication::Ok, b""),
+        ] {
+            assert!(Response::decode(&request, Secret(body)).is_err(), "{body:?}");
+        }
+    }
+
+    #[test]
+    fn debug_output_keeps_a_password() {
+        let bytes = message(b'p', b"hunter2\0");
+        let shown = format!("{:?}", client(&bytes));
+        assert_eq!(shown, "Password((8 secret bytes))");
     }
 }

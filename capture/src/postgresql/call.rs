@@ -64,3 +64,43 @@ pub(super) fn response<'a>(mut read: Reader<'a>) -> Result<Option<&'a [u8]>, Inv
     let value = read.value()?;
     read.end(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{client, invalid_client, invalid_server, message, needs_every_byte, server};
+    use super::super::{Backend, Frontend};
+    use super::*;
+
+    #[test]
+    fn call() {
+        let bytes = message(b'F', b"\0\0\x03\xbb\0\x01\0\x01\0\x02\0\0\0\x04\0\0\0\x07\xff\xff\xff\xff\0\x01");
+        let Frontend::FunctionCall(call) = client(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!((call.function, call.result_format), (955, 1));
+        assert_eq!(call.arg_formats.iter().collect::<Vec<_>>(), [1]);
+        let args: Vec<_> = call.args.iter().collect();
+        assert_eq!(args, [Some(&[0, 0, 0, 7][..]), None]);
+        needs_every_byte(Direction::Client, &bytes);
+        let mut out = Vec::new();
+        FunctionCall::write(&mut out, 955, &[1], args, 1).unwrap();
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn call_malformed() {
+        assert_eq!(invalid_client(b'F', b"\0\0\0\x01\0\0\0\x01\xff\xff\xff\xfd\0\0").offset, 13);
+    }
+
+    #[test]
+    fn response() {
+        for (body, value) in [
+            (&b"\0\0\0\x04\0\0\0\x07"[..], Some(&[0, 0, 0, 7][..])),
+            (b"\0\0\0\0", Some(b"")),
+            (b"\xff\xff\xff\xff", None),
+        ] {
+            let bytes = message(b'V', body);
+            assert_eq!(server(&bytes), Backend::FunctionCallResponse(value));
+            needs_every_byte(Direction::Server, &bytes);
+        }
+        assert_eq!(invalid_server(b'V', b"\x80\0\0\0").offset, 5);
+    }
+}

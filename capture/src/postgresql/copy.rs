@@ -74,3 +74,56 @@ fn response(
         columns(out)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{client, invalid_client, invalid_server, message, needs_every_byte, server};
+    use super::super::{Backend, Frontend};
+    use super::*;
+
+    #[test]
+    fn responses() {
+        for (tag, direction) in [(b'G', CopyDirection::In), (b'H', CopyDirection::Out), (b'W', CopyDirection::Both)] {
+            let bytes = message(tag, b"\x01\0\x02\0\x01\0\x01");
+            let (Backend::CopyInResponse(response)
+            | Backend::CopyOutResponse(response)
+            | Backend::CopyBothResponse(response)) = server(&bytes)
+            else {
+                panic!("{bytes:?}")
+            };
+            assert!(response.binary);
+            assert_eq!(response.columns.iter().collect::<Vec<_>>(), [1, 1]);
+            needs_every_byte(Direction::Server, &bytes);
+            let mut out = Vec::new();
+            CopyResponse::write(&mut out, direction, true, &[1, 1]).unwrap();
+            assert_eq!(out, bytes);
+        }
+    }
+
+    #[test]
+    fn responses_malformed() {
+        assert_eq!(invalid_server(b'G', b"\x02\0\0").offset, 5);
+        assert_eq!(invalid_server(b'H', b"\0\0\x02\0\0").offset, 8);
+    }
+
+    #[test]
+    fn data_may_be_anything_and_nothing() {
+        for data in [&b""[..], b"1\tone\n", b"\0\xff\0Q\0\0\0\x04"] {
+            let bytes = message(b'd', data);
+            assert_eq!(client(&bytes), Frontend::CopyData(data));
+            assert_eq!(server(&bytes), Backend::CopyData(data));
+        }
+    }
+
+    #[test]
+    fn ends() {
+        let done = message(b'c', b"");
+        assert_eq!(client(&done), Frontend::CopyDone);
+        assert_eq!(server(&done), Backend::CopyDone);
+        needs_every_byte(Direction::Client, &done);
+        let fail = message(b'f', b"out of paper\0");
+        assert_eq!(client(&fail), Frontend::CopyFail(b"out of paper"));
+        needs_every_byte(Direction::Client, &fail);
+        assert_eq!(invalid_client(b'f', b"out of paper").offset, 5);
+    }
+}

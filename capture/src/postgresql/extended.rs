@@ -162,3 +162,137 @@ pub(super) fn parameter_description<'a>(mut read: Reader<'a>) -> Result<Oids<'a>
 pub fn write_parameter_description(out: &mut Vec<u8>, types: &[u32]) -> Result<(), Unencodable> {
     write::message(out, Direction::Server, b't', "ParameterDescription", |out| write::oids(out, types))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::next_from;
+    use super::super::testing::{client, invalid_client, message, needs_every_byte, server};
+    use super::super::{Backend, Frontend};
+    use super::*;
+
+    #[test]
+    fn parse() {
+        let bytes = message(b'P', b"s1\0SELECT $1\0\0\x02\0\0\0\x17\0\0\0\0");
+        let Frontend::Parse(parse) = client(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!((parse.statement, parse.sql), (&b"s1"[..], &b"SELECT $1"[..]));
+        assert_eq!(parse.param_types.iter().collect::<Vec<_>>(), [23, 0]);
+        needs_every_byte(Direction::Client, &bytes);
+        let mut out = Vec::new();
+        Parse::write(&mut out, b"s1", b"SELECT $1", &[23, 0]).unwrap();
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn parse_malformed() {
+        assert_eq!(invalid_client(b'P', b"s1\0SELECT 1").offset, 8);
+        // 65535 types announced, one there
+        assert_eq!(invalid_client(b'P', b"\0\0\xff\xff\0\0\0\x17").offset, 9);
+    }
+
+    #[test]
+    fn bind() {
+        let bytes = message(b'B', b"p\0s\0\0\x01\0\x01\0\x03\0\0\0\x02hi\xff\xff\xff\xff\0\0\0\0\0\x02\0\0\0\x01");
+        let Frontend::Bind(bind) = client(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!((bind.portal, bind.statement), (&b"p"[..], &b"s"[..]));
+        assert_eq!(bind.params.iter().collect::<Vec<_>>(), [Some(&b"hi"[..]), None, Some(b"")]);
+        assert_eq!((0..3).map(|index| bind.param_formats.code(index)).collect::<Vec<_>>(), [Some(1); 3]);
+        assert_eq!(bind.result_formats.iter().collect::<Vec<_>>(), [0, 1]);
+        needs_every_byte(Direction::Client, &bytes);
+        let mut out = Vec::new();
+        Bind::write(&mut out, b"p", b"s", &[1], [Some(&b"hi"[..]), None, Some(b"")], &[0, 1]).unwrap();
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn bind_without_anything() {
+        let bytes = message(b'B', b"\0\0\0\0\0\0\0\0");
+        let Frontend::Bind(bind) = client(&bytes) else { panic!("{bytes:?}") };
+        assert!(bind.params.is_empty() && bind.param_formats.is_empty() && bind.result_formats.is_empty());
+        needs_every_byte(Direction::Client, &bytes);
+    }
+
+    #[test]
+    fn bind_malformed() {
+        // A length of -2, at the length.
+        assert_eq!(invalid_client(b'B', b"\0\0\0\0\0\x01\xff\xff\xff\xfe\0\0").offset, 11);
+        assert_eq!(invalid_client(b'B', b"\0\0\0\0\0\x01\x80\0\0\0\0\0").offset, 11);
+        // A value longer than the message, at the value.
+        assert_eq!(invalid_client(b'B', b"\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0").offset, 15);
+        // More values announced than there are.
+        assert_eq!(invalid_client(b'B', b"\0\0\0\0\xff\xff\0\0\0\0\0\0").offset, 15);
+    }
+
+    #[test]
+    fn bind_that_the_server_would_refuse_is_still_a_bind() {
+        // Three format codes, of which one is unknown, for one parameter.
+        let bytes = message(b'B', b"\0\0\0\x03\0\0\0\x01\0\x07\0\x01\0\0\0\0\0\0");
+        let Frontend::Bind(bind) = client(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!(bind.param_formats.iter().collect::<Vec<_>>(), [0, 1, 7]);
+    }
+
+    #[test]
+    fn lists_hold_up_to_65535_items() {
+        let mut out = Vec::new();
+        Bind::write(&mut out, b"", b"", &[], vec![None; 65535], &[]).unwrap();
+        let frame = next_from(Direction::Client, &out).unwrap().unwrap();
+        let Frontend::Bind(bind) = Frontend::decode(frame).unwrap() else { panic!() };
+        assert_eq!((bind.params.len(), bind.params.iter().count()), (65535, 65535));
+        let before = out.clone();
+        let error = Bind::write(&mut out, b"", b"", &[], vec![None; 65536], &[]).unwrap_err();
+        assert_eq!(error.to_string(), "cannot be sent as Bind: a list has more than 65535 items");
+        assert_eq!(out, before);
+    }
+
+    #[test]
+    fn describe_and_close() {
+        for (body, target) in [
+            (&b"Ss1\0"[..], Target::Statement(b"s1")),
+            (b"S\0", Target::Statement(b"")),
+            (b"Pc\0", Target::Portal(b"c")),
+        ] {
+            let (describe, close) = (message(b'D', body), message(b'C', body));
+            assert_eq!(client(&describe), Frontend::Describe(target));
+            assert_eq!(client(&close), Frontend::Close(target));
+            needs_every_byte(Direction::Client, &describe);
+            needs_every_byte(Direction::Client, &close);
+        }
+        assert_eq!(invalid_client(b'D', b"X\0").offset, 5);
+        assert_eq!(invalid_client(b'C', b"s\0").offset, 5);
+    }
+
+    #[test]
+    fn execute_sync_flush() {
+        let bytes = message(b'E', b"c\0\0\0\0\x64");
+        assert_eq!(client(&bytes), Frontend::Execute { portal: b"c", limit: 100 });
+        needs_every_byte(Direction::Client, &bytes);
+        // Not useful, but the server takes it for no limit.
+        assert_eq!(client(&message(b'E', b"\0\xff\xff\xff\xff")), Frontend::Execute { portal: b"", limit: -1 });
+        for (tag, expected) in [(b'S', Frontend::Sync), (b'H', Frontend::Flush), (b'X', Frontend::Terminate)] {
+            let bytes = message(tag, b"");
+            assert_eq!(client(&bytes), expected);
+            needs_every_byte(Direction::Client, &bytes);
+        }
+    }
+
+    #[test]
+    fn answers() {
+        for (tag, expected) in [
+            (b'1', Backend::ParseComplete),
+            (b'2', Backend::BindComplete),
+            (b'3', Backend::CloseComplete),
+            (b'n', Backend::NoData),
+            (b's', Backend::PortalSuspended),
+        ] {
+            let bytes = message(tag, b"");
+            assert_eq!(server(&bytes), expected);
+            needs_every_byte(Direction::Server, &bytes);
+        }
+        let bytes = message(b't', b"\0\x02\0\0\0\x17\0\0\0\x19");
+        let Backend::ParameterDescription(types) = server(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!(types.iter().collect::<Vec<_>>(), [23, 25]);
+        needs_every_byte(Direction::Server, &bytes);
+        let mut out = Vec::new();
+        write_parameter_description(&mut out, &[23, 25]).unwrap();
+        assert_eq!(out, bytes);
+    }
+}

@@ -49,6 +49,8 @@ mod read;
 pub mod report;
 pub mod row;
 pub mod startup;
+#[cfg(test)]
+mod testing;
 mod write;
 
 pub use backend::Backend;

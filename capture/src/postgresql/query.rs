@@ -58,3 +58,73 @@ pub(super) fn status_byte(status: TransactionStatus) -> u8 {
         TransactionStatus::Failed => b'E',
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::Direction;
+    use super::super::testing::{client, invalid_client, invalid_server, message, needs_every_byte, server};
+    use super::super::{Backend, Frontend};
+    use super::*;
+
+    #[test]
+    fn query() {
+        let bytes = message(b'Q', b"BEGIN; SELECT 1\0");
+        assert_eq!(client(&bytes), Frontend::Query { sql: b"BEGIN; SELECT 1" });
+        needs_every_byte(Direction::Client, &bytes);
+        assert_eq!(client(&message(b'Q', b"\0")), Frontend::Query { sql: b"" });
+        assert_eq!(client(&message(b'Q', b"SELECT '\xe9'\0")), Frontend::Query { sql: b"SELECT '\xe9'" });
+    }
+
+    #[test]
+    fn query_malformed() {
+        assert_eq!(invalid_client(b'Q', b"SELECT 1").offset, 5);
+        // The server reads to the first NUL and refuses what follows: a second statement must not hide there.
+        assert_eq!(invalid_client(b'Q', b"SELECT 1\0DROP TABLE t\0").offset, 14);
+    }
+
+    #[test]
+    fn a_text_with_nul_cannot_be_written() {
+        let mut out = b"before".to_vec();
+        let error = Frontend::Query { sql: b"SELECT 1\0DROP TABLE t" }.encode(&mut out).unwrap_err();
+        assert_eq!(error.message, "Query");
+        assert_eq!(out, b"before");
+    }
+
+    #[test]
+    fn completion() {
+        let bytes = message(b'C', b"INSERT 0 5\0");
+        assert_eq!(server(&bytes), Backend::CommandComplete { tag: b"INSERT 0 5" });
+        needs_every_byte(Direction::Server, &bytes);
+        assert_eq!(server(&message(b'I', b"")), Backend::EmptyQueryResponse);
+        assert!(invalid_server(b'I', b"\0").offset == 5);
+    }
+
+    #[test]
+    fn command_tags() {
+        for (tag, command, count) in [
+            (&b"INSERT 0 5"[..], &b"INSERT"[..], Some(5)),
+            (b"SELECT 3", b"SELECT", Some(3)),
+            (b"COPY 18446744073709551615", b"COPY", Some(u64::MAX)),
+            (b"CREATE TABLE", b"CREATE TABLE", None),
+            (b"REFRESH MATERIALIZED VIEW", b"REFRESH MATERIALIZED VIEW", None),
+            (b"BEGIN", b"BEGIN", None),
+            (b"", b"", None),
+            (b" ", b" ", None),
+            (b"SELECT 99999999999999999999999", b"SELECT", None),
+        ] {
+            assert_eq!(command_tag(tag), (command, count), "{}", tag.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn ready() {
+        for (byte, status) in
+            [(b'I', TransactionStatus::Idle), (b'T', TransactionStatus::Open), (b'E', TransactionStatus::Failed)]
+        {
+            let bytes = message(b'Z', &[byte]);
+            assert_eq!(server(&bytes), Backend::ReadyForQuery(status));
+            needs_every_byte(Direction::Server, &bytes);
+        }
+        assert_eq!(invalid_server(b'Z', b"X").offset, 5);
+    }
+}

@@ -115,3 +115,76 @@ impl<'a> Notification<'a> {
         write::string(out, self.payload)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Backend;
+    use super::super::testing::{invalid_server, message, needs_every_byte, server};
+    use super::*;
+
+    const BODY: &[u8] = b"SFEHLER\0VERROR\0C42P01\0Mrelation \"t\" does not exist\0P15\0H\0\0";
+
+    #[test]
+    fn error_and_notice() {
+        let (error, notice) = (message(b'E', BODY), message(b'N', BODY));
+        let (Backend::ErrorResponse(fields), Backend::NoticeResponse(same)) = (server(&error), server(&notice)) else {
+            panic!("{error:?}")
+        };
+        assert_eq!(fields, same);
+        assert_eq!(fields.severity(), Some(&b"ERROR"[..]));
+        assert_eq!(fields.sqlstate(), Some(&b"42P01"[..]));
+        assert_eq!(fields.message(), Some(&b"relation \"t\" does not exist"[..]));
+        assert_eq!(fields.get(b'H'), Some(&b""[..]));
+        assert_eq!(fields.get(b'D'), None);
+        assert_eq!(fields.iter().map(|(code, _)| code).collect::<Vec<_>>(), b"SVCMPH");
+        needs_every_byte(Direction::Server, &error);
+        needs_every_byte(Direction::Server, &notice);
+        let mut out = Vec::new();
+        write_error(&mut out, fields.iter()).unwrap();
+        assert_eq!(out, error);
+        out.clear();
+        write_notice(&mut out, fields.iter()).unwrap();
+        assert_eq!(out, notice);
+    }
+
+    #[test]
+    fn severity_of_servers_before_9_6() {
+        let bytes = message(b'E', b"SFATAL\0\0");
+        let Backend::ErrorResponse(fields) = server(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!(fields.severity(), Some(&b"FATAL"[..]));
+        assert_eq!(fields.sqlstate(), None);
+    }
+
+    #[test]
+    fn error_without_fields() {
+        let bytes = message(b'E', b"\0");
+        assert_eq!(server(&bytes), Backend::ErrorResponse(Fields::default()));
+    }
+
+    #[test]
+    fn error_malformed() {
+        assert_eq!(invalid_server(b'E', b"Mno end").offset, 5);
+        assert_eq!(invalid_server(b'E', b"Mno end of the list\0").offset, 25);
+        assert_eq!(invalid_server(b'E', b"Mx\0\0more").offset, 9);
+        let mut out = Vec::new();
+        assert!(write_error(&mut out, [(0, &b"x"[..])]).is_err());
+        assert!(write_error(&mut out, [(b'M', &b"x\0Cfaked"[..])]).is_err());
+        assert_eq!(out, b"");
+    }
+
+    #[test]
+    fn parameter_status() {
+        let bytes = message(b'S', b"application_name\0\0");
+        assert_eq!(server(&bytes), Backend::ParameterStatus { name: b"application_name", value: b"" });
+        needs_every_byte(Direction::Server, &bytes);
+        assert_eq!(invalid_server(b'S', b"name\0value").offset, 10);
+    }
+
+    #[test]
+    fn notification() {
+        let bytes = message(b'A', b"\0\0\0\x2ajobs\0{\"id\":1}\0");
+        let expected = Notification { process_id: 42, channel: b"jobs", payload: b"{\"id\":1}" };
+        assert_eq!(server(&bytes), Backend::NotificationResponse(expected));
+        needs_every_byte(Direction::Server, &bytes);
+    }
+}

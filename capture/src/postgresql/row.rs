@@ -131,3 +131,73 @@ impl<'a> RowDescription<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Backend;
+    use super::super::testing::{invalid_server, message, needs_every_byte, server};
+    use super::*;
+
+    #[test]
+    fn data_row() {
+        let bytes = message(b'D', b"\0\x03\0\0\0\x0242\xff\xff\xff\xff\0\0\0\0");
+        let Backend::DataRow(row) = server(&bytes) else { panic!("{bytes:?}") };
+        let columns: Vec<_> = row.columns.iter().collect();
+        assert_eq!(columns, [Some(&b"42"[..]), None, Some(b"")]);
+        needs_every_byte(Direction::Server, &bytes);
+        let mut out = Vec::new();
+        DataRow::write(&mut out, columns).unwrap();
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn data_row_without_columns() {
+        // SELECT FROM t
+        let bytes = message(b'D', b"\0\0");
+        let Backend::DataRow(row) = server(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!(row.columns.iter().next(), None);
+        needs_every_byte(Direction::Server, &bytes);
+    }
+
+    #[test]
+    fn data_row_malformed() {
+        assert_eq!(invalid_server(b'D', b"\0\x01\xff\xff\xff\xfe").offset, 7);
+        assert_eq!(invalid_server(b'D', b"\0\x01\0\0\0\x03ab").offset, 11);
+        assert_eq!(invalid_server(b'D', b"\xff\xff").offset, 7);
+        assert_eq!(invalid_server(b'D', b"\0\x01\0\0\0\x01ab").offset, 12);
+    }
+
+    #[test]
+    fn row_description() {
+        let bytes = message(
+            b'T',
+            b"\0\x02id\0\0\0\x40\x01\0\x01\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
+              ?column?\0\0\0\0\0\0\0\0\0\x04\x13\xff\xff\0\0\0\x14\0\x01",
+        );
+        let Backend::RowDescription(description) = server(&bytes) else { panic!("{bytes:?}") };
+        let id =
+            Column { name: b"id", table: 16385, attribute: 1, type_id: 23, type_size: 4, type_modifier: -1, format: 0 };
+        let computed = Column {
+            name: b"?column?",
+            table: 0,
+            attribute: 0,
+            type_id: 1043,
+            type_size: -1,
+            type_modifier: 20,
+            format: 1,
+        };
+        let columns: Vec<_> = description.columns().collect();
+        assert_eq!(columns, [id, computed]);
+        assert_eq!(description.len(), 2);
+        needs_every_byte(Direction::Server, &bytes);
+        let mut out = Vec::new();
+        RowDescription::write(&mut out, columns).unwrap();
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn row_description_malformed() {
+        assert_eq!(invalid_server(b'T', b"\0\x01id").offset, 7);
+        assert_eq!(invalid_server(b'T', b"\xff\xff").offset, 7);
+    }
+}

@@ -14,7 +14,7 @@
 use std::iter::from_fn;
 
 use super::error::{Invalid, Unencodable};
-use super::frame::STARTUP;
+use super::frame::{Direction, STARTUP};
 use super::list::Strings;
 use super::read::Reader;
 use super::write;
@@ -188,8 +188,8 @@ pub fn is_tls(buf: &[u8]) -> bool {
 /// The server speaks a lower minor version than the client hoped for, or does not know some options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Negotiation<'a> {
-    /// The newest version that the server speaks, as sent. The documentation says that only the minor version is sent;
-    /// PostgreSQL sends both.
+    /// The newest version that the server speaks. The documentation says that only the minor version is sent, and then
+    /// the major one is 0 here; PostgreSQL sends both.
     pub version: (u16, u16),
     count: u32,
     options: Strings<'a>,
@@ -220,6 +220,16 @@ impl<'a> Negotiation<'a> {
     }
 }
 
+/// Appends the NegotiateProtocolVersion message with this version and these unknown options to `out`.
+pub fn write_negotiation(out: &mut Vec<u8>, version: (u16, u16), options: &[&[u8]]) -> Result<(), Unencodable> {
+    write::message(out, Direction::Server, b'v', "NegotiateProtocolVersion", |out| {
+        put_version(out, version)?;
+        let count = i32::try_from(options.len()).map_err(|_| "there are more than 2147483647 options")?;
+        out.extend(count.to_be_bytes());
+        options.iter().try_for_each(|option| write::string(out, option))
+    })
+}
+
 /// Reads a process identifier and a key up to the end of the message.
 pub(super) fn key<'a>(read: &mut Reader<'a>) -> Result<(i32, &'a [u8]), Invalid> {
     let process_id = read.i32()?;
@@ -245,4 +255,133 @@ fn put_version(out: &mut Vec<u8>, (major, minor): (u16, u16)) -> write::Field {
     out.extend(major.to_be_bytes());
     out.extend(minor.to_be_bytes());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::next_startup;
+    use super::super::testing::{invalid_server, message, needs_every_byte, server};
+    use super::super::{Backend, frame};
+    use super::*;
+
+    /// Decodes a whole message, and checks what holds for every message without a type byte.
+    fn startup(bytes: &[u8]) -> Startup<'_> {
+        for end in 0..bytes.len() {
+            assert_eq!(next_startup(&bytes[..end]), Ok(None), "{end} bytes are not complete");
+        }
+        let message = next_startup(bytes).unwrap().unwrap();
+        assert_eq!(message.wire_len(), bytes.len());
+        let mut out = Vec::new();
+        message.encode(&mut out).unwrap();
+        assert_eq!(out, bytes);
+        message
+    }
+
+    #[test]
+    fn requests() {
+        assert_eq!(startup(b"\0\0\0\x08\x04\xd2\x16\x2f"), Startup::SslRequest);
+        assert_eq!(startup(b"\0\0\0\x08\x04\xd2\x16\x30"), Startup::GssEncRequest);
+        let cancel = startup(b"\0\0\0\x10\x04\xd2\x16\x2e\0\0\x30\x39\x01\x02\x03\x04");
+        assert_eq!(cancel, Startup::Cancel { process_id: 12345, secret: &[1, 2, 3, 4] });
+    }
+
+    #[test]
+    fn a_cancel_key_of_protocol_3_2_has_up_to_256_bytes() {
+        let cancel = |length: usize| {
+            let total = u32::try_from(12 + length).unwrap();
+            [&total.to_be_bytes()[..], b"\x04\xd2\x16\x2e\0\0\0\x01", &vec![7; length]].concat()
+        };
+        for length in [4, 32, 256] {
+            assert_eq!(startup(&cancel(length)), Startup::Cancel { process_id: 1, secret: &vec![7; length] });
+        }
+        for length in [0, 3, 257] {
+            assert_eq!(next_startup(&cancel(length)).unwrap_err().offset, 12);
+        }
+        let mut out = Vec::new();
+        assert!(Startup::Cancel { process_id: 1, secret: b"abc" }.encode(&mut out).is_err());
+        assert_eq!(out, b"");
+    }
+
+    #[test]
+    fn startup_with_parameters() {
+        let Startup::Startup { version, params } =
+            startup(b"\0\0\0\x34\0\x03\0\x02user\0alice\0application_name\0\0database\0shop\0\0")
+        else {
+            panic!("not a startup message")
+        };
+        assert_eq!(version, (3, 2));
+        let params_read: Vec<_> = params.iter().collect();
+        assert_eq!(params_read, [(&b"user"[..], &b"alice"[..]), (b"application_name", b""), (b"database", b"shop")]);
+        assert_eq!(params.get("database"), Some(&b"shop"[..]));
+        assert_eq!(params.get("options"), None);
+    }
+
+    #[test]
+    fn startup_without_parameters() {
+        assert_eq!(startup(b"\0\0\0\x09\0\x03\0\0\0"), Startup::Startup { version: (3, 0), params: Params::default() });
+    }
+
+    #[test]
+    fn startup_malformed() {
+        for (what, bytes) in [
+            ("length below 8", &b"\0\0\0\x07\0\x03\0"[..]),
+            ("length above 10004", b"\0\0\x27\x15\0\x03\0\0"),
+            ("TLS", b"\x16\x03\x01\x02\0"),
+            ("HTTP", b"GET / HTTP/1.1\r\n"),
+            ("protocol 2", b"\0\0\0\x09\0\x02\0\0\0"),
+            ("unknown request", b"\0\0\0\x08\x04\xd2\x16\x31"),
+            ("SSLRequest with a body", b"\0\0\0\x09\x04\xd2\x16\x2f\0"),
+            ("no end of the list", b"\0\0\0\x08\0\x03\0\0"),
+            ("name without value", b"\0\0\0\x0d\0\x03\0\0user\0"),
+            ("value without NUL", b"\0\0\0\x10\0\x03\0\0user\0bob"),
+            ("bytes after the end", b"\0\0\0\x0a\0\x03\0\0\0\0"),
+        ] {
+            assert!(next_startup(bytes).is_err(), "{what}");
+        }
+    }
+
+    #[test]
+    fn startup_that_cannot_be_written() {
+        let mut out = Vec::new();
+        assert!(write_startup(&mut out, (2, 0), []).is_err());
+        assert!(write_startup(&mut out, (3, 0), [(&b""[..], &b"x"[..])]).is_err());
+        assert!(write_startup(&mut out, (3, 0), [(&b"user"[..], &b"a\0b"[..])]).is_err());
+        assert!(write_startup(&mut out, (3, 0), [(&b"user"[..], &[b'x'; 10_000][..])]).is_err());
+        assert_eq!(out, b"");
+    }
+
+    #[test]
+    fn encryption_answers() {
+        assert_eq!(EncryptionAnswer::decode(b""), Ok(None));
+        for byte in *b"SGNE" {
+            assert_eq!(EncryptionAnswer::decode(&[byte, 1]).unwrap().unwrap().byte(), byte);
+        }
+        assert!(EncryptionAnswer::decode(b"R").is_err());
+        assert!(is_tls(b"\x16\x03\x01\x02\0\x01"));
+        assert!(!is_tls(b"\0\0\0\x08\x04\xd2\x16\x2f"));
+    }
+
+    #[test]
+    fn negotiation() {
+        let bytes = message(b'v', b"\0\x03\0\x02\0\0\0\x02_pq_.a\0_pq_.b\0");
+        let Backend::NegotiateProtocolVersion(answer) = server(&bytes) else { panic!("{bytes:?}") };
+        assert_eq!(answer.version, (3, 2));
+        assert_eq!(answer.options().iter().collect::<Vec<_>>(), [b"_pq_.a", b"_pq_.b"]);
+        needs_every_byte(frame::Direction::Server, &bytes);
+        let mut out = Vec::new();
+        write_negotiation(&mut out, (3, 2), &[b"_pq_.a", b"_pq_.b"]).unwrap();
+        assert_eq!(out, bytes);
+        assert_eq!(invalid_server(b'v', b"\0\x03\0\x02\xff\xff\xff\xff").offset, 9);
+        assert_eq!(invalid_server(b'v', b"\0\x03\0\x02\x7f\xff\xff\xff_pq_.a\0").offset, 20);
+    }
+
+    #[test]
+    fn key_data() {
+        let bytes = message(b'K', b"\xff\xff\xff\xfeabcd");
+        assert_eq!(server(&bytes), Backend::BackendKeyData { process_id: -2, secret: b"abcd" });
+        let bytes = message(b'K', &[1; 4 + 256]);
+        assert_eq!(server(&bytes), Backend::BackendKeyData { process_id: 0x0101_0101, secret: &[1; 256] });
+        assert_eq!(invalid_server(b'K', b"\0\0\0\x01abc").offset, 9);
+        assert_eq!(invalid_server(b'K', &[1; 4 + 257]).offset, 9);
+    }
 }

@@ -3,12 +3,7 @@
 mod cli;
 mod dialogue;
 mod packets;
-mod server;
-mod session;
-mod session_gaps;
-mod session_properties;
-mod tap;
-mod tap_postgresql;
+mod postgresql_codec;
 mod trace_damage;
 mod trace_docs;
 mod trace_order;
