@@ -222,10 +222,7 @@ impl<'a> Pass<'a> {
     fn word(&mut self, text: &[u8], token: Token) {
         self.space(Kind::Word, token.spaced);
         let start = self.out.len();
-        self.out.extend_from_slice(text);
-        if let Some(word) = self.out.get_mut(start..) {
-            word.make_ascii_lowercase();
-        }
+        self.out.extend(text.iter().map(u8::to_ascii_lowercase));
         let value_place = matches!(self.previous, Some(Kind::Open | Kind::Comma | Kind::Operator));
         let word = self.out.get(start..).unwrap_or_default();
         self.last = match word {
@@ -256,9 +253,8 @@ impl<'a> Pass<'a> {
         }
         self.previous = Some(Kind::Word);
         // A subquery is no list of values.
-        if matches!(word, b"select" | b"with" | b"values" | b"table")
-            && self.lists.last().is_some_and(|list| !list.rows && list.kept.is_none() && list.start == start)
-        {
+        let opens = |list: &List| !list.rows && list.kept.is_none() && list.start == start;
+        if self.lists.last().is_some_and(opens) && matches!(word, b"select" | b"with" | b"values" | b"table") {
             self.lists.pop();
         }
     }
