@@ -11,7 +11,7 @@ use super::{
     tcp::{self, Endpoint, Segment, flags},
 };
 use crate::{
-    session::{Close, Decoder, Start},
+    session::{Close, Decoder, Shared, Start, postgresql},
     trace::{Loss, Losses, Sink},
 };
 
@@ -50,6 +50,13 @@ impl Default for Limits {
 
 /// Makes the decoder of a new session from its protocol, its number and what is known of it.
 pub type Open = Box<dyn FnMut(Protocol, u64, Start) -> Box<dyn Decoder>>;
+
+/// Decoders that turn each session into requests. `shared` is what the sessions of one recording have in common.
+pub fn sessions(shared: Shared) -> Open {
+    Box::new(move |protocol, session, start| match protocol {
+        Protocol::PostgreSql => Box::new(postgresql::Session::new(session, start, &shared)),
+    })
+}
 
 /// How often the table is searched for what is due, nanoseconds of packet time.
 const SWEEP_NS: i64 = 1_000_000_000;
@@ -107,7 +114,7 @@ impl Assembler {
         &self.statistics
     }
 
-    /// What was lost so far, by packets and by the sessions' decoders.
+    /// What was lost so far. The decoders count the gaps that they are told of, and the sessions joined midway.
     pub fn losses(&self) -> Losses {
         let mut losses = self.losses.clone();
         for decoder in self.flows.values().filter_map(Flow::decoder) {

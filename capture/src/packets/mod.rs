@@ -25,7 +25,7 @@ mod statistics;
 mod stream;
 mod tcp;
 
-pub use assembler::{Assembler, Limits, Open};
+pub use assembler::{Assembler, Limits, Open, sessions};
 pub use error::Error;
 pub use live::Live;
 pub use ports::{InvalidPort, PortOption, Ports, Protocol};

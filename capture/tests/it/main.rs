@@ -1,6 +1,7 @@
 //! The integration tests of splitproof-capture, one module per concern.
 
 mod cli;
+mod corpus;
 mod dialogue;
 mod packets;
 mod postgresql_codec;
