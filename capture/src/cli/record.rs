@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Protocol, Source, Statistics};
-use splitproof_capture::session::{self, postgresql};
+use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Source, Statistics, sessions};
+use splitproof_capture::session;
 use splitproof_capture::trace::{Engine, Loss, Manifest, Options, Shape, Writer};
 
 use super::Done;
@@ -34,7 +34,7 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     let mut sink = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
 
     let shared = session::Shared::new();
-    let mut assembler = Assembler::new(ports, Limits::default(), decoders(shared.clone()));
+    let mut assembler = Assembler::new(ports, Limits::default(), sessions(shared.clone()));
     let ended = {
         let progress = Progress::start();
         let mut show = |state: splitproof_capture::packets::Progress<'_>| progress.packets(state);
@@ -49,12 +49,6 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     let problems = problems(&ended, &manifest, assembler.statistics());
     Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics()).print(output.json)?;
     Ok(Done::from_problems(&problems))
-}
-
-fn decoders(shared: session::Shared) -> Open {
-    Box::new(move |protocol, number, start| match protocol {
-        Protocol::PostgreSql => Box::new(postgresql::Session::new(number, start, &shared)),
-    })
 }
 
 /// What the user must know although a trace was written.
