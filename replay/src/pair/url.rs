@@ -104,6 +104,11 @@ impl Url {
         &self.database
     }
 
+    /// The same server and user, in another database.
+    pub fn with_database(&self, database: &str) -> Self {
+        Url { database: database.to_owned(), ..self.clone() }
+    }
+
     /// The password for `user` at this address: the URL's own where it names that user, else `PGPASSWORD`, else the
     /// password file. This is libpq's order.
     pub fn password(&self, user: &str, database: &str, passwords: &Passwords) -> Option<Secret> {

@@ -27,7 +27,10 @@ impl Sandbox {
              \n\
              [router]\n\
              url = \"postgresql://127.0.0.1:{router}/\"\n\
-             {primary}{standby}",
+             {primary}{standby}\n\
+             [defaults]\n\
+             user = \"shop\"\n\
+             database = \"{DATABASE}\"\n",
             dir = self.dir.display(),
             router = ports.router,
             primary = node("primary", "primary", ports.primary, ports.tap_primary),
