@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use splitproof_capture::sql;
 
 use crate::intent::Intent;
 
@@ -163,11 +162,6 @@ impl Fixture {
             cases.push(case);
         }
         Ok(Fixture { path: path.to_owned(), database: file.database, setup: file.setup, cases })
-    }
-
-    /// The shape ids of all statements, for coverage.
-    pub fn shapes(&self) -> HashSet<u64> {
-        self.cases.iter().flat_map(|case| &case.session).map(|step| sql::shape_id(&step.sql)).collect()
     }
 }
 

@@ -24,6 +24,11 @@ impl Session {
             };
             return self.in_transaction(verdict);
         }
+        // EXPLAIN EXECUTE works only where the statement was prepared, with ANALYZE or without.
+        let statement = match &statement.inner {
+            Some(inner) if matches!(inner.facts.kind, StatementKind::Execute { .. }) => inner,
+            _ => statement,
+        };
         let verdict = match statement.class {
             Class::Session => self.session_statement(statement),
             Class::State => set_config(statement, self.transaction.is_some()),

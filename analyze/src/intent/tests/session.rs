@@ -163,8 +163,11 @@ fn statements_prepared_in_sql_do_what_they_name() {
     session(
         "PREPARE r AS SELECT 1 FROM users WHERE id = $1 => same
          EXECUTE r(1) => same
+         EXPLAIN EXECUTE r(1) => same
+         EXPLAIN ANALYZE EXECUTE r(1) => same
          PREPARE w AS UPDATE users SET a = $1 => primary
          EXECUTE w(1) => primary
+         EXPLAIN ANALYZE EXECUTE w(1) => primary
          PREPARE f AS SELECT audit_login($1) => primary
          EXECUTE f(1) => primary
          DEALLOCATE r => same
