@@ -1,9 +1,11 @@
 //! `catalog.json`: what the pair's catalogue says about functions, defaults and relations, taken when the run starts.
 //!
 //! - [`Catalog`]: its content
+//! - [`Catalog::snapshot`]: asks the primary
 //! - [`Catalog::write`], [`Catalog::read`]: the file in the run's directory
 
 mod file;
+mod snapshot;
 
 use serde::{Deserialize, Serialize};
 
@@ -109,8 +111,13 @@ impl Catalog {
     /// The most that any function of this name may do; `None` when there is no such function. Without a schema, every
     /// schema counts, since the caller's `search_path` may differ from ours.
     pub fn volatility(&self, schema: Option<&str>, name: &str) -> Option<Volatility> {
-        let same = |function: &&Function| function.name == name && schema.is_none_or(|schema| function.schema == schema);
-        self.functions.iter().filter(same).map(|function| function.volatility).max_by_key(|volatility| *volatility as u8)
+        let same =
+            |function: &&Function| function.name == name && schema.is_none_or(|schema| function.schema == schema);
+        self.functions
+            .iter()
+            .filter(same)
+            .map(|function| function.volatility)
+            .max_by_key(|volatility| *volatility as u8)
     }
 }
 

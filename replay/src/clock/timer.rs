@@ -53,8 +53,8 @@ impl Timer {
         Ok(Timer { shared })
     }
 
-    /// A wait until `at`.
-    pub fn wait(&self, at: Instant) -> Wait {
+    /// A wait until `at`; for ever with `None`.
+    pub fn wait(&self, at: Option<Instant>) -> Wait {
         Wait { at, shared: Arc::clone(&self.shared), task: None }
     }
 }
@@ -131,7 +131,7 @@ impl Ord for Deadline {
 /// A wait until a deadline.
 #[derive(Debug)]
 pub struct Wait {
-    at: Instant,
+    at: Option<Instant>,
     shared: Arc<Shared>,
     /// Set once registered with the thread.
     task: Option<Arc<Task>>,
@@ -142,17 +142,18 @@ impl Future for Wait {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
+        let Some(at) = this.at else { return Poll::Pending };
         if let Some(task) = &this.task {
             // Register first, then look at the time: the thread may wake between the two.
             task.waker.register(context.waker());
         }
-        if Instant::now() >= this.at {
+        if Instant::now() >= at {
             return Poll::Ready(());
         }
         if this.task.is_none() {
             let task = Arc::new(Task::default());
             task.waker.register(context.waker());
-            this.shared.register(this.at, Arc::clone(&task));
+            this.shared.register(at, Arc::clone(&task));
             this.task = Some(task);
         }
         Poll::Pending

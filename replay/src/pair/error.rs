@@ -32,7 +32,7 @@ pub enum PairError {
     Field {
         /// The file.
         path: PathBuf,
-        /// The field, such as `nodes[1].url`.
+        /// The field, such as `node[1].url`.
         field: String,
         /// What is wrong and what to write instead.
         problem: String,

@@ -13,6 +13,7 @@ use super::{Defaults, Engine, EvidenceSource, Node, Pair, PairError, Role, Url};
 struct File {
     engine: Engine,
     router: RouterFields,
+    #[serde(rename = "node")]
     nodes: Vec<NodeFields>,
     #[serde(default)]
     defaults: DefaultsFields,
@@ -51,8 +52,7 @@ struct DefaultsFields {
 impl Pair {
     /// Reads and checks a `pair.toml`. Opens no connection.
     pub fn read(path: &Path) -> Result<Pair, PairError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| PairError::Read { path: path.to_owned(), source })?;
+        let text = std::fs::read_to_string(path).map_err(|source| PairError::Read { path: path.to_owned(), source })?;
         Pair::parse(path, &text)
     }
 
@@ -64,24 +64,28 @@ impl Pair {
             Url::parse(url).map_err(|source| PairError::Url { path: path.to_owned(), field, source })
         };
 
-        let router = url("router.url".to_owned(), &file.router.url)?;
+        let router = Url::parse_router(&file.router.url).map_err(|source| PairError::Url {
+            path: path.to_owned(),
+            field: "router.url".to_owned(),
+            source,
+        })?;
         let mut names = HashSet::new();
         let mut nodes = Vec::with_capacity(file.nodes.len());
         for (index, node) in file.nodes.into_iter().enumerate() {
             if !is_name(&node.name) {
                 let problem = format!(
-                    "\"{}\" cannot be part of a file name: use letters, digits, `_` and `-`",
+                    "\"{}\" cannot be part of a file name: use letters, digits, `_`, `.` and `-`, at most 64 of them",
                     node.name.escape_debug()
                 );
-                return Err(field(format!("nodes[{index}].name"), problem));
+                return Err(field(format!("node[{index}].name"), problem));
             }
             if !names.insert(node.name.clone()) {
                 let problem = format!("\"{}\" is used twice: give each node a name of its own", node.name);
-                return Err(field(format!("nodes[{index}].name"), problem));
+                return Err(field(format!("node[{index}].name"), problem));
             }
-            let evidence = evidence(&node).map_err(|problem| field(format!("nodes[{index}].tap"), problem))?;
+            let evidence = evidence(&node).map_err(|problem| field(format!("node[{index}].tap"), problem))?;
             nodes.push(Node {
-                url: url(format!("nodes[{index}].url"), &node.url)?,
+                url: url(format!("node[{index}].url"), &node.url)?,
                 name: node.name,
                 role: node.role,
                 evidence,
@@ -90,11 +94,11 @@ impl Pair {
         let primaries = nodes.iter().filter(|node| node.role == Role::Primary).count();
         if primaries != 1 {
             let problem = format!("{primaries} nodes have role = \"primary\": a pair has exactly one");
-            return Err(field("nodes".to_owned(), problem));
+            return Err(field("node".to_owned(), problem));
         }
         if let Some(node) = nodes.iter().find(|node| loops(node)) {
             let problem = format!("node \"{}\": the tap listens on the address of the node itself", node.name);
-            return Err(field("nodes".to_owned(), problem));
+            return Err(field("node".to_owned(), problem));
         }
         let defaults = Defaults { user: file.defaults.user, database: file.defaults.database };
         Ok(Pair { engine: file.engine, router, nodes, defaults })
@@ -103,7 +107,8 @@ impl Pair {
 
 /// A node's name is part of the names of its trace files.
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
 }
 
 fn evidence(node: &NodeFields) -> Result<EvidenceSource, String> {
@@ -152,13 +157,13 @@ mod tests {
 engine = "postgresql"
 [router]
 url = "postgresql://app:secret@localhost:9999/shop"
-[[nodes]]
+[[node]]
 name = "primary"
 role = "primary"
 url = "postgresql://postgres@localhost:5432/shop"
 evidence = "tap"
 tap = "127.0.0.1:6432"
-[[nodes]]
+[[node]]
 name = "standby"
 role = "replica"
 url = "postgresql://postgres@localhost:5433/shop"
@@ -205,15 +210,15 @@ user = "app"
     #[test]
     fn a_pair_has_one_primary() {
         let message = fails(&GOOD.replace("role = \"replica\"", "role = \"primary\""));
-        assert_eq!(message, "pair.toml: nodes: 2 nodes have role = \"primary\": a pair has exactly one");
+        assert_eq!(message, "pair.toml: node: 2 nodes have role = \"primary\": a pair has exactly one");
     }
 
     #[test]
     fn a_tap_needs_an_address() {
         let message = fails(&GOOD.replace("tap = \"127.0.0.1:6432\"\n", ""));
-        assert!(message.starts_with("pair.toml: nodes[0].tap: missing"), "{message}");
+        assert!(message.starts_with("pair.toml: node[0].tap: missing"), "{message}");
         let message = fails(&GOOD.replace("127.0.0.1:6432", "6432"));
-        assert!(message.starts_with("pair.toml: nodes[0].tap: \"6432\" is not an address"), "{message}");
+        assert!(message.starts_with("pair.toml: node[0].tap: \"6432\" is not an address"), "{message}");
     }
 
     #[test]
@@ -224,8 +229,8 @@ user = "app"
 
     #[test]
     fn names_are_unique_and_fit_a_file_name() {
-        assert!(fails(&GOOD.replace("\"standby\"", "\"primary\"")).contains("nodes[1].name: \"primary\" is used twice"));
-        assert!(fails(&GOOD.replace("\"standby\"", "\"a/b\"")).contains("nodes[1].name: \"a/b\" cannot be"));
+        assert!(fails(&GOOD.replace("\"standby\"", "\"primary\"")).contains("node[1].name: \"primary\" is used twice"));
+        assert!(fails(&GOOD.replace("\"standby\"", "\"a/b\"")).contains("node[1].name: \"a/b\" cannot be"));
     }
 
     #[test]
@@ -235,6 +240,14 @@ user = "app"
         assert!(!message.contains("secret"), "{message}");
         let message = fails(&GOOD.replace("[router]\nurl", "[router]\nurll"));
         assert!(message.contains("unknown field `urll`") && !message.contains("secret"), "{message}");
+    }
+
+    #[test]
+    fn a_router_needs_no_user_and_a_node_does() {
+        let pair =
+            Pair::parse(Path::new("pair.toml"), &GOOD.replace("app:secret@localhost:9999/shop", "localhost:9999/"));
+        assert_eq!(pair.unwrap().router.to_string(), "postgresql://localhost:9999");
+        assert!(fails(&GOOD.replace("postgres@localhost:5433", "localhost:5433")).contains("node[1].url: no user"));
     }
 
     #[test]

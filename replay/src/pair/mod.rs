@@ -12,6 +12,11 @@ mod url;
 
 use std::net::SocketAddr;
 
+/// Which wire protocol a pair speaks.
+pub use splitproof_capture::trace::Engine;
+/// What a node is in its replication topology.
+pub use splitproof_capture::trace::Role;
+
 pub use error::PairError;
 pub use password::{Passfile, PassfileError, Passwords, Secret};
 pub use url::{Url, UrlError};
@@ -34,40 +39,6 @@ impl Pair {
     pub fn primary(&self) -> &Node {
         // `file::check` accepts a pair only with exactly one primary.
         self.nodes.iter().find(|node| node.role == Role::Primary).unwrap_or(&self.nodes[0])
-    }
-}
-
-/// The database engine of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// PostgreSQL, version 10 or later.
-    Postgresql,
-}
-
-/// What a node is in its replication topology.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Takes writes.
-    Primary,
-    /// Follows the primary and takes reads only.
-    Replica,
-}
-
-impl Role {
-    /// The word that stands in `pair.toml` and in a run.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Primary => "primary",
-            Role::Replica => "replica",
-        }
-    }
-}
-
-impl std::fmt::Display for Role {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -52,6 +52,18 @@ pub enum UrlError {
 impl Url {
     /// Parses `postgresql://USER[:PASSWORD]@HOST[:PORT]/DATABASE` (or the keyword form `host=… port=…`).
     pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let mut url = Url::parse_router(text)?;
+        if url.user.is_empty() {
+            return Err(UrlError::Missing { part: "user" });
+        }
+        if url.database.is_empty() {
+            url.database.clone_from(&url.user);
+        }
+        Ok(url)
+    }
+
+    /// Parses a URL that need not name a user or database: each session brings its own.
+    pub fn parse_router(text: &str) -> Result<Self, UrlError> {
         let config = Config::from_str(text).map_err(|error| UrlError::Syntax { reason: reason(&error) })?;
         let host = match config.get_hosts() {
             [] => return Err(UrlError::Missing { part: "host" }),
@@ -69,12 +81,11 @@ impl Url {
         if config.get_options().is_some() {
             return Err(UrlError::Option { option: "options" });
         }
-        let user = config.get_user().ok_or(UrlError::Missing { part: "user" })?.to_owned();
         Ok(Url {
             host,
             port: config.get_ports().first().copied().unwrap_or(5432),
-            database: config.get_dbname().unwrap_or(&user).to_owned(),
-            user,
+            database: config.get_dbname().unwrap_or_default().to_owned(),
+            user: config.get_user().unwrap_or_default().to_owned(),
             password: config.get_password().map(Secret::new),
         })
     }
@@ -94,12 +105,12 @@ impl Url {
         (&self.host, self.port)
     }
 
-    /// The user.
+    /// The user; empty where a router's URL names none.
     pub fn user(&self) -> &str {
         &self.user
     }
 
-    /// The database; the user's name where the URL has none.
+    /// The database: the user's name where a node's URL has none; empty where a router's has none.
     pub fn database(&self) -> &str {
         &self.database
     }
@@ -137,9 +148,16 @@ fn reason(error: &tokio_postgres::Error) -> String {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let brackets = self.host.contains(':');
-        let (open, close) = if brackets { ("[", "]") } else { ("", "") };
-        write!(f, "postgresql://{}@{open}{}{close}:{}/{}", self.user, self.host, self.port, self.database)
+        f.write_str("postgresql://")?;
+        if !self.user.is_empty() {
+            write!(f, "{}@", self.user)?;
+        }
+        let (open, close) = if self.host.contains(':') { ("[", "]") } else { ("", "") };
+        write!(f, "{open}{}{close}:{}", self.host, self.port)?;
+        if !self.database.is_empty() {
+            write!(f, "/{}", self.database)?;
+        }
+        Ok(())
     }
 }
 
@@ -168,6 +186,7 @@ mod tests {
         let fails = |text: &str| Url::parse(text).unwrap_err().to_string();
         assert!(fails("postgresql:///shop").contains("no host"));
         assert!(fails("postgresql://localhost/shop").contains("no user"));
+        assert!(Url::parse_router("postgresql://localhost/shop").is_ok());
         assert!(fails("postgresql://a@x,y/shop").contains("more than one host"));
         assert!(fails("postgresql://a@%2Ftmp/shop").contains("Unix-domain socket"));
         assert!(fails("postgresql://a@x/shop?sslmode=require").contains("sslmode=require"));

@@ -1,1 +1,6 @@
-//! The integration tests of splitproof-replay, one module per concern.
+//! The replayer against scripted servers. Replays against real servers are in the tests of `samples`.
+
+mod play;
+mod server;
+mod session;
+mod timing;

@@ -77,6 +77,11 @@ impl Conversation {
         }
     }
 
+    /// Number of the next row.
+    pub fn next_seq(&self) -> u32 {
+        self.next_seq
+    }
+
     /// A row that begins now. Rows are numbered in the order in which the client asked.
     pub fn row(&mut self, at_ns: i64, kind: Kind) -> Request {
         let mut row = Request::new(self.id, self.next_seq, at_ns, kind);

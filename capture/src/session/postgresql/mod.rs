@@ -64,6 +64,11 @@ impl Session {
         Session { phase, talk, client: Held::default(), server: Held::default() }
     }
 
+    /// Number that the next row will get: how many rows have begun so far.
+    pub fn next_seq(&self) -> u32 {
+        self.talk.next_seq()
+    }
+
     fn held(&mut self, side: Direction) -> &mut Held {
         match side {
             Direction::Client => &mut self.client,

@@ -9,6 +9,13 @@ use crate::trace::{Kind, Loss, Param, Sink};
 /// Type OID of `bigint`.
 const INT8: u32 = 20;
 
+/// Type OID of `text`.
+const TEXT: u32 = 25;
+
+fn text(bytes: &[u8]) -> Param {
+    Param { type_id: TEXT, binary: false, value: Some(bytes.into()) }
+}
+
 /// How far the start is.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
@@ -95,7 +102,10 @@ impl Session {
         let database = intern("database").or_else(|| user.clone());
         let application = intern("application_name");
         (self.talk.user, self.talk.database, self.talk.application) = (user, database, application);
-        let row = self.talk.row(first_ns, Kind::Connect);
+        let mut row = self.talk.row(first_ns, Kind::Connect);
+        // What the client set besides: its answers may depend on it (DateStyle, client_encoding, options).
+        let others = params.iter().filter(|(name, _)| !matches!(*name, b"user" | b"database" | b"application_name"));
+        row.params = others.flat_map(|(name, value)| [name, value]).map(text).collect();
         self.talk.queue.push(Pending::new(row));
         self.phase = Phase::Messages;
     }

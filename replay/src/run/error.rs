@@ -1,0 +1,43 @@
+//! Why a replay could not begin, or not be written.
+
+use std::path::PathBuf;
+
+use splitproof_capture::trace;
+
+use crate::catalog::CatalogError;
+use crate::control::ControlError;
+use crate::evidence::EvidenceError;
+
+/// Why a replay could not begin, or not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The trace cannot be read, or the run cannot be written.
+    #[error(transparent)]
+    Trace(#[from] trace::Error),
+    /// The trace holds nothing to replay.
+    #[error("{}: the trace holds no requests", .0.display())]
+    Empty(PathBuf),
+    /// The run would be written over the trace.
+    #[error("{}: the run would replace the trace that is replayed; give -o another directory", .0.display())]
+    SameDirectory(PathBuf),
+    /// The pair is not as it should be.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// A node cannot be watched.
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+    /// The catalogue's snapshot cannot be written.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The system refuses something.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A thread of the replay ended by a fault of ours.
+    #[error("the thread that {0} ended unexpectedly: this is a bug; what was written until then is kept")]
+    Thread(&'static str),
+}

@@ -1,0 +1,92 @@
+//! Everything that is checked and opened before the first request is sent.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use splitproof_capture::trace::{NodeWriter, Options, Reader, Writer};
+
+use super::{Only, Order, ReplayError, servers};
+use crate::catalog::Catalog;
+use crate::clock::WallClock;
+use crate::control::{self, ClockOffset, Control, Identity, Targets};
+use crate::pair::{EvidenceSource, Role};
+use crate::reads::Reads;
+
+/// A pair that was checked.
+pub struct Checked {
+    /// The control connections, in the order of `pair.toml`.
+    pub nodes: Vec<(Control, Identity, ClockOffset)>,
+    /// What the primary's catalogue says.
+    pub catalog: Catalog,
+}
+
+/// Refuses a recorded server, connects to the nodes and asks them what they are.
+pub async fn check(order: &Order, trace: &Reader, clock: &WallClock) -> Result<Checked, ReplayError> {
+    if !order.allow_recorded_server {
+        let servers = servers::recorded(trace)?;
+        control::recorded_server(&Targets::of(&order.pair), servers.iter().map(|server| &**server))?;
+    }
+    let mut nodes = Vec::new();
+    for (control, identity) in control::connect(&order.pair, &order.passwords).await? {
+        let offset = ClockOffset::measure(&control, clock).await?;
+        nodes.push((control, identity, offset));
+    }
+    let primary = nodes.iter().find(|(control, ..)| control.node().role == Role::Primary);
+    let catalog = match primary {
+        Some((primary, ..)) => Catalog::snapshot(primary).await?,
+        None => Catalog::default(),
+    };
+    Ok(Checked { nodes, catalog })
+}
+
+/// The files of the run, empty.
+pub struct Files {
+    /// The rows.
+    pub writer: Writer,
+    /// The rows of each node; none for a node that is not watched.
+    pub nodes: Vec<Option<NodeWriter>>,
+}
+
+/// Makes the run's directory and its files.
+pub fn create(order: &Order, catalog: &Catalog) -> Result<Files, ReplayError> {
+    if same(&order.trace, &order.run) {
+        return Err(ReplayError::SameDirectory(order.run.clone()));
+    }
+    let mut options = Options::new(order.pair.engine, "replay");
+    options.inputs = vec![order.trace.display().to_string()];
+    options.existing = order.existing;
+    let writer = Writer::create(&order.run, options)?;
+    catalog.write(&order.run)?;
+    let mut nodes = Vec::new();
+    for node in &order.pair.nodes {
+        nodes.push(match node.evidence {
+            EvidenceSource::Tap { .. } => Some(writer.node(&node.name)?),
+            EvidenceSource::None => None,
+        });
+    }
+    Ok(Files { writer, nodes })
+}
+
+/// What proves reads, when only reads are wanted.
+pub fn reads(only: Only, catalog: Catalog) -> Option<Arc<Reads>> {
+    match only {
+        Only::All => None,
+        Only::Reads => Some(Arc::new(Reads::new(catalog))),
+    }
+}
+
+/// Each session is a connection, and each tapped connection two more.
+pub fn allow_many_connections() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where this is refused, the sessions beyond the limit are reported as such.
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).ok();
+}
+
+fn same(trace: &Path, run: &Path) -> bool {
+    match (trace.canonicalize(), run.canonicalize()) {
+        (Ok(trace), Ok(run)) => trace == run,
+        // A run that is not there yet is not the trace.
+        _ => false,
+    }
+}
