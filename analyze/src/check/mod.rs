@@ -4,15 +4,18 @@
 //! - [`judge`]: what is wrong about a case, given where its statements ran; pure
 //! - [`Finding`], [`FindingKind`], [`CaseReport`], [`CheckReport`]: the result
 //! - [`junit`], [`text`]: the result for CI and for a terminal
+//! - [`run`], [`Plan`], [`CheckError`]: the cases against a real pair
 
 mod finding;
 pub mod fixture;
 mod judge;
 pub mod junit;
 mod report;
+mod run;
 pub mod text;
 
 pub use finding::{Finding, FindingKind};
 pub use fixture::{Case, Fixture, FixtureError, Protocol, Step};
 pub use judge::{Executed, Expected, expectations, judge};
 pub use report::{CaseReport, CheckReport, Property, StatementReport};
+pub use run::{CheckError, Plan, run};

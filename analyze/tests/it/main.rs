@@ -1,1 +1,3 @@
 //! The integration tests of splitproof-analyze, one module per concern.
+
+mod check;

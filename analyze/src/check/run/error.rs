@@ -1,0 +1,63 @@
+//! Why a check cannot be done.
+
+use splitproof_capture::tap;
+use splitproof_replay::control::ControlError;
+
+/// Why a check cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// A node is not watched, so that nothing would prove where a statement ran.
+    #[error(
+        "node \"{0}\" has evidence = \"none\" in pair.toml: give every node a tap, and point the router's backends at the taps"
+    )]
+    NotWatched(String),
+    /// Nobody to connect as.
+    #[error("pair.toml names no user for the router: write one into router.url, or into defaults.user")]
+    NoUser,
+    /// The nodes are not what pair.toml says, or do not answer.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// A node cannot be watched.
+    #[error("node \"{node}\": its tap {source}")]
+    Tap {
+        /// The node.
+        node: String,
+        /// Why not.
+        source: tap::Error,
+    },
+    /// The clock cannot be started.
+    #[error("cannot start the clock's thread: {0}")]
+    Clock(std::io::Error),
+    /// The fixture's database cannot be made ready.
+    #[error("database \"{database}\" on node \"{node}\": {what}: {problem}")]
+    Prepare {
+        /// The database.
+        database: String,
+        /// The node.
+        node: String,
+        /// What was tried.
+        what: &'static str,
+        /// What the server said.
+        problem: String,
+    },
+    /// A replica does not catch up.
+    #[error("node \"{node}\" had not replayed the fixture's setup after {seconds} s: is its replication running?")]
+    Behind {
+        /// The node.
+        node: String,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The router does not answer.
+    #[error("the router at {router} does not let {user} into database \"{database}\": {problem}")]
+    Router {
+        /// Its address.
+        router: String,
+        /// The user.
+        user: String,
+        /// The database.
+        database: String,
+        /// What it said, or what the system said.
+        problem: String,
+    },
+}
