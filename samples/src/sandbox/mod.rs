@@ -284,6 +284,7 @@ fn claim(dir: &Path, owner: &Owner) -> Result<()> {
     if dir.as_os_str().to_string_lossy().contains(['\'', '\n', '\u{fffd}']) {
         return Err(refuse("cannot stand in a configuration file; choose a plainer name".to_owned()));
     }
+    let ours = !dir.exists();
     std::fs::create_dir_all(dir).at("create", dir)?;
     if std::fs::read_dir(dir).at("read", dir)?.next().is_some() {
         return Err(refuse("not empty; choose another directory, or `destroy` the sandbox in it".to_owned()));
@@ -291,7 +292,11 @@ fn claim(dir: &Path, owner: &Owner) -> Result<()> {
     owner.own(dir)?;
     let mut reach = owner.command("test", Path::new("/"));
     reach.arg("-w").arg(dir);
-    owner::run(reach, None)
-        .map(drop)
-        .map_err(|_| refuse(format!("user {} cannot reach it; choose a directory such as /tmp/splitproof", owner.name)))
+    owner::run(reach, None).map(drop).map_err(|_| {
+        if ours {
+            // Nothing was put into it; leave no trace of the attempt.
+            let _ = std::fs::remove_dir(dir);
+        }
+        refuse(format!("user {} cannot reach it; choose a directory such as /tmp/splitproof", owner.name))
+    })
 }
