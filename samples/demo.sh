@@ -39,10 +39,11 @@ if run splitproof-sandbox record -o window; then
     replay=(--allow-recorded-server)
 else
     echo "no right to capture packets here; the shipped recording takes its place"
-    run splitproof-capture packets --port 1-65535=postgresql -o window "$samples/shop-postgresql.pcap"
+    rm -rf window
+    run splitproof-capture packets -o window "$samples/shop-postgresql.pcap"
     replay=()
 fi
-run splitproof-capture show window
+run splitproof-capture show window --shapes 5
 
 # Every run starts from the same bytes.
 for configuration in today today-again candidate; do

@@ -121,7 +121,12 @@ fn replay_log(traffic: &Traffic, file: &Path) -> Result<Driven> {
     let statements = text
         .lines()
         .find_map(|line| line.trim().strip_suffix("SQL statements executed")?.trim().parse().ok())
-        .or_else(|| text.lines().find(|line| line.contains("SQL statements"))?.split_whitespace().find_map(|word| word.parse().ok()))
+        .or_else(|| {
+            text.lines()
+                .find(|line| line.contains("SQL statements"))?
+                .split_whitespace()
+                .find_map(|word| word.parse().ok())
+        })
         .with_context(|| format!("pgreplay did not say how many statements it ran:\n{text}"))?;
     Ok(Driven { statements, seconds })
 }

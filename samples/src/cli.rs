@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use splitproof_samples::Sandbox;
 use splitproof_samples::record::Recorder;
+use splitproof_samples::sandbox::ports::Ports;
 use splitproof_samples::sandbox::state::Backends;
 use splitproof_samples::shop::{Summary, Workload};
 use tokio::runtime::Runtime;
@@ -32,7 +33,11 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Make the sandbox: two nodes, not yet running
-    Create,
+    Create {
+        /// The primary's port, instead of a free one
+        #[arg(long)]
+        primary_port: Option<u16>,
+    },
     /// Load the sample shop's schema and seed data into the running pair
     Load,
     /// Start both nodes and wait until the standby has caught up
@@ -109,15 +114,17 @@ struct Run {
 impl Cli {
     /// Does what the command says.
     pub fn run(self) -> Result<()> {
-        if let Command::Create = self.command {
-            let mut sandbox = Sandbox::create(&self.dir)?;
+        if let Command::Create { primary_port } = self.command {
+            let mut ports = Ports::pick()?;
+            ports.primary = primary_port.unwrap_or(ports.primary);
+            let mut sandbox = Sandbox::create_with(&self.dir, ports)?;
             sandbox.keep_running();
             return Ok(());
         }
         let mut sandbox = Sandbox::open(&self.dir)?;
         sandbox.keep_running();
         match self.command {
-            Command::Create => {}
+            Command::Create { .. } => {}
             Command::Up => sandbox.up()?,
             Command::Down => sandbox.down()?,
             Command::Destroy => sandbox.destroy()?,

@@ -54,10 +54,15 @@ impl Sandbox {
     /// Makes a sandbox in `dir`, which must be empty or not exist, with both nodes stopped. Run by root, it
     /// gives the directory to the unprivileged user that the servers will run as.
     pub fn create(dir: impl AsRef<Path>) -> Result<Self> {
+        Self::create_with(dir, Ports::pick()?)
+    }
+
+    /// Like [`Sandbox::create`], on these ports.
+    pub fn create_with(dir: impl AsRef<Path>, ports: Ports) -> Result<Self> {
         let dir = absolute(dir.as_ref())?;
         let state = State {
             owner: Owner::find()?,
-            ports: Ports::pick()?,
+            ports,
             postgresql_bin: node::find_bin()?,
             prepared: false,
             node_pids: None,
