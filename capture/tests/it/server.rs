@@ -1,7 +1,6 @@
 //! A real PostgreSQL server for one test, from the system's packages.
 
 use std::ffi::OsStr;
-
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,6 +1,7 @@
 //! Sessions of which not everything was recorded.
 
 use splitproof_capture::session::Close;
+use splitproof_capture::trace::Loss;
 
 use crate::dialogue::*;
 
@@ -130,15 +131,38 @@ fn a_gap_in_the_request() {
 }
 
 #[test]
+fn a_gap_during_a_copy() {
+    let rest = [tag("COPY 2"), ready('I')].concat();
+    let passed = rest.len();
+    let dialogue = Dialogue::session()
+        .client([query("COPY t FROM STDIN")])
+        .server_gap(8)
+        .client([copy_data("1\n"), copy_data("2\n"), copy_done()])
+        .server([rest])
+        .client([query("SELECT 1")])
+        .server(select_one());
+    expect_with_losses(
+        &dialogue,
+        &[
+            "query Q \"COPY t FROM STDIN\" unfinished group=0 truncated",
+            "query Q \"SELECT 1\" ok rows=1 group=1 took=1 idle gap-before",
+        ],
+        &format!("gap=8 resync={passed}"),
+    );
+}
+
+#[test]
 fn a_gap_during_the_start() {
     let dialogue = Dialogue::raw()
         .client([startup(&[("user", "shop")])])
         .server_gap(300)
+        .client([password("sesame")])
         .server([ready('I')])
         .client([query("SELECT 1")])
         .server(select_one())
         .close(Close::Client);
-    let (rows, _) = dialogue.run();
+    let (rows, losses) = dialogue.run();
+    assert_eq!(losses.get(Loss::UnexpectedMessage), 0);
     let lines: Vec<_> = rows.iter().map(line).collect();
     assert_eq!(
         lines,

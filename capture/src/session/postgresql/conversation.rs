@@ -35,7 +35,7 @@ pub(super) struct Conversation {
     pub group: u32,
     /// True while requests of that group wait for their Sync.
     pub group_open: bool,
-    /// A COPY failed at the server; what the client still sends for it is void.
+    /// A COPY failed at the server, or its request was given up; what the client still sends for it is void.
     pub copy_aborted: bool,
     /// The client said Terminate.
     pub goodbye: Option<Request>,
@@ -110,7 +110,7 @@ impl Conversation {
             self.finish(request.row, out);
         }
         self.answer.reset();
-        self.copy_aborted = false;
+        self.copy_aborted = true;
         self.gap_before_next = true;
     }
 

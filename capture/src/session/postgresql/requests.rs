@@ -207,7 +207,7 @@ impl Conversation {
     /// CopyData, CopyDone or CopyFail.
     fn copy(&mut self, frame: Frame<'_>) {
         if self.copy_aborted {
-            // The client had not read the error yet. The server ignores this, too.
+            // The client had not read the error yet, and the server ignores this; or its request was given up at a gap.
             self.copy_aborted = frame.tag == b'd';
             return;
         }
@@ -244,7 +244,7 @@ impl Conversation {
 
     /// Authentication messages are never looked at; they only belong to the start-up.
     fn password(&mut self) {
-        if !self.queue.requests.iter().any(|request| request.row.kind == Kind::Connect) {
+        if self.established {
             self.unexpected();
         }
     }
