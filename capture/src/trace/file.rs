@@ -1,6 +1,7 @@
 //! Writing one Parquet file: under a temporary name until it is whole.
 
 use std::fs;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::schema::types::ColumnPath;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::column::Row;
 use super::directory;
@@ -80,18 +82,62 @@ impl Label {
     }
 }
 
+/// What a finished file is, so that damage to it is noticed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seal {
+    pub(crate) bytes: u64,
+    pub(crate) digest: u128,
+}
+
+/// Digests what is written on its way to the file.
+struct Sealing<W> {
+    to: W,
+    bytes: u64,
+    digest: Xxh3,
+}
+
+impl<W> Sealing<W> {
+    fn new(to: W) -> Self {
+        Sealing { to, bytes: 0, digest: Xxh3::new() }
+    }
+
+    fn seal(&self) -> Seal {
+        Seal { bytes: self.bytes, digest: self.digest.digest128() }
+    }
+}
+
+impl<W: Write> Write for Sealing<W> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(data)?;
+        self.bytes += written as u64;
+        self.digest.update(&data[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// What a file is now.
+pub(crate) fn seal(path: &Path) -> io::Result<Seal> {
+    let mut sealing = Sealing::new(io::sink());
+    io::copy(&mut fs::File::open(path)?, &mut sealing)?;
+    Ok(sealing.seal())
+}
+
 /// A Parquet file on its way.
 pub(crate) struct NewFile {
     path: PathBuf,
     unfinished: PathBuf,
-    writer: ArrowWriter<fs::File>,
+    writer: ArrowWriter<Sealing<fs::File>>,
 }
 
 impl NewFile {
     pub(crate) fn create<R: Row>(path: &Path, label: &Label) -> Result<Self, Error> {
         let unfinished = directory::unfinished(path);
         let file = fs::File::create(&unfinished).map_err(Error::io(&unfinished, "create"))?;
-        let writer = ArrowWriter::try_new(file, R::schema(), Some(label.properties.clone()))
+        let writer = ArrowWriter::try_new(Sealing::new(file), R::schema(), Some(label.properties.clone()))
             .map_err(|source| Error::Write { path: path.into(), source })?;
         Ok(NewFile { path: path.into(), unfinished, writer })
     }
@@ -107,9 +153,10 @@ impl NewFile {
     }
 
     /// Ends the file and gives it its name.
-    pub(crate) fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(self) -> Result<Seal, Error> {
         let NewFile { path, unfinished, writer } = self;
         let file = writer.into_inner().map_err(|source| Error::Write { path: path.clone(), source })?;
-        directory::publish(&file, &unfinished, &path)
+        directory::publish(&file.to, &unfinished, &path)?;
+        Ok(file.seal())
     }
 }

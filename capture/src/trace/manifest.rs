@@ -111,6 +111,11 @@ impl Window {
 pub struct File {
     /// Its name inside the directory.
     pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// xxh3-128 of its contents, 32 hexadecimal digits in the file: a changed byte is noticed before anything is read.
+    #[serde(with = "hexadecimal")]
+    pub xxh3: u128,
     /// Its row groups, in order: first those of requests that began before an earlier file ended, oldest first.
     pub groups: Vec<Group>,
 }
@@ -149,6 +154,20 @@ mod nanoseconds {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         let time: Timestamp = text.parse().map_err(D::Error::custom)?;
         i64::try_from(time.as_nanosecond()).map_err(D::Error::custom)
+    }
+}
+
+/// A 128-bit number, for which JSON has no room.
+mod hexadecimal {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(value: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{value:032x}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        u128::from_str_radix(&text, 16).map_err(D::Error::custom)
     }
 }
 

@@ -4,8 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::path::PathBuf;
 
+use parquet::errors::ParquetError;
+
 use super::age::Key;
 use super::error::Error;
+use super::file::{self, Seal};
 use super::manifest::{Group, Table};
 use super::request::Request;
 use super::rows::{Columns, Opened, Rows};
@@ -29,6 +32,8 @@ pub struct Requests {
 /// A group to be read.
 struct Ahead {
     path: PathBuf,
+    /// What the file should be; checked at the first of its groups.
+    seal: Seal,
     /// Groups that the file should have, and which of them this is.
     groups: usize,
     index: usize,
@@ -49,8 +54,9 @@ impl Requests {
     pub(crate) fn new(dir: &std::path::Path, table: &Table, columns: Columns) -> Self {
         let files = table.files.iter().flat_map(|file| {
             let (path, groups) = (dir.join(&file.name), file.groups.len());
+            let seal = Seal { bytes: file.bytes, digest: file.xxh3 };
             let numbered = file.groups.iter().enumerate();
-            numbered.map(move |(index, &group)| Ahead { path: path.clone(), groups, index, group })
+            numbered.map(move |(index, &group)| Ahead { path: path.clone(), seal: seal.clone(), groups, index, group })
         });
         let mut ahead: Vec<Ahead> = files.collect();
         ahead.sort_by_key(|ahead| ahead.group.first_start_ns);
@@ -94,7 +100,12 @@ impl Requests {
     }
 
     fn open(&mut self, ahead: Ahead) -> Result<(), Error> {
-        let Ahead { path, groups, index, group } = ahead;
+        let Ahead { path, seal, groups, index, group } = ahead;
+        // Groups of a file are in start order, so its first one comes first.
+        if index == 0 && file::seal(&path).map_err(Error::io(&path, "read"))? != seal {
+            let source = ParquetError::General("its contents are not those that were written".into());
+            return Err(Error::Damaged { path, rows: group.rows, source });
+        }
         let opened = Opened::open::<Request>(&path, group.rows)?;
         let found = opened.groups();
         if found.len() != groups || found.get(index) != Some(&group.rows) {

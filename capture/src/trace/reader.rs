@@ -1,7 +1,6 @@
 //! Reading a trace.
 
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
@@ -9,7 +8,7 @@ use serde::Deserialize;
 
 use super::directory::{self, Leftover};
 use super::error::Error;
-use super::manifest::{FORMAT, Manifest};
+use super::manifest::{FORMAT, File, Manifest};
 use super::merge::Requests;
 use super::position::Position;
 use super::rows::{Columns, Opened};
@@ -23,13 +22,14 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads the manifest and checks that every file that it lists is there and ends as a Parquet file does.
+    /// Reads the manifest and checks that every file that it lists is there and has its size. A file's contents are checked
+    /// against their digest when its first row is reached.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         let manifest = read_manifest(&dir)?;
         for table in std::iter::once(&manifest.table).chain(manifest.nodes.values()) {
             for file in &table.files {
-                check_whole(&dir.join(&file.name), file.rows())?;
+                check_size(&dir.join(&file.name), file)?;
             }
         }
         let leftovers = directory::leftovers(&dir, &manifest)?;
@@ -128,17 +128,15 @@ fn read_manifest(dir: &Path) -> Result<Manifest, Error> {
 }
 
 /// Finds files that are missing or cut short before any of their rows is wanted.
-fn check_whole(path: &Path, rows: u64) -> Result<(), Error> {
-    const MAGIC: &[u8; 4] = b"PAR1";
-    let mut file = fs::File::open(path).map_err(|source| match source.kind() {
+fn check_size(path: &Path, file: &File) -> Result<(), Error> {
+    let rows = file.rows();
+    let metadata = fs::metadata(path).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => Error::Missing { path: path.into(), rows },
         _ => Error::io(path, "open")(source),
     })?;
-    let mut end = [0; 4];
-    let ended = file.seek(SeekFrom::End(-4)).and_then(|_| file.read_exact(&mut end));
-    if ended.is_err() || &end != MAGIC {
-        let source = ParquetError::EOF("the file does not end as a Parquet file does".into());
-        return Err(Error::Damaged { path: path.into(), rows, source });
+    if metadata.len() == file.bytes {
+        return Ok(());
     }
-    Ok(())
+    let what = format!("it has {} bytes, and {} were written", metadata.len(), file.bytes);
+    Err(Error::Damaged { path: path.into(), rows, source: ParquetError::EOF(what) })
 }

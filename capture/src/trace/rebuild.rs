@@ -6,7 +6,7 @@ use std::path::Path;
 use super::column::Row;
 use super::directory;
 use super::error::Error;
-use super::file::{ENGINE_KEY, SOURCE_KEY};
+use super::file::{ENGINE_KEY, SOURCE_KEY, Seal, seal};
 use super::manifest::{Engine, FORMAT, File, Group, Manifest, TOOL, Table, Window};
 use super::position::Position;
 use super::request::Request;
@@ -59,7 +59,8 @@ pub fn rebuild(dir: &Path) -> Result<Manifest, Error> {
 /// Adds one file of requests to its table.
 fn take_in(dir: &Path, name: &str, groups: usize, table: &mut Table, sessions: &mut HashSet<u64>) -> Result<(), Error> {
     let path = dir.join(name);
-    let mut file = File { name: name.to_string(), groups: Vec::with_capacity(groups) };
+    let Seal { bytes, digest } = seal(&path).map_err(Error::io(&path, "read"))?;
+    let mut file = File { name: name.to_string(), bytes, xxh3: digest, groups: Vec::with_capacity(groups) };
     for index in 0..groups {
         let columns = Columns::Only(vec!["duration_ns"]);
         let mut group: Option<Group> = None;

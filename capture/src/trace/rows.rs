@@ -1,11 +1,11 @@
 //! Reading the rows of one Parquet file.
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema};
-use arrow::error::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -45,11 +45,14 @@ impl Opened {
             _ => Error::io(path, "open")(source),
         })?;
         let damaged = |source| Error::Damaged { path: path.into(), rows, source };
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
-            .map_err(damaged)?;
-        let schema = reading_schema::<R>(metadata.schema());
-        let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-        let metadata = ArrowReaderMetadata::try_new(metadata.metadata().clone(), options).map_err(damaged)?;
+        let read = || {
+            let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+            let metadata = ArrowReaderMetadata::load(&file, plain)?;
+            let schema = reading_schema::<R>(metadata.schema());
+            let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+            ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)
+        };
+        let metadata = guarded(read).map_err(damaged)?;
         let opened = Opened { path: path.into(), file, metadata };
         let format = opened.label(FORMAT_KEY).and_then(|format| format.parse().ok()).unwrap_or(FORMAT);
         if format > FORMAT {
@@ -93,9 +96,16 @@ impl Opened {
         if let Some(group) = group {
             builder = builder.with_row_groups(vec![group]);
         }
-        let reader = builder.build().map_err(|source| Error::Damaged { path: path.clone(), rows: left, source })?;
+        let reader =
+            guarded(|| builder.build()).map_err(|source| Error::Damaged { path: path.clone(), rows: left, source })?;
         Ok(Rows { path, reader: Some(reader), left, values: None, row: 0, loaded: 0 })
     }
+}
+
+/// Runs the Parquet reader, which panics on some damaged files where it should fail.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let gave_up = |_| Err(ParquetError::General("the Parquet reader gave up on it".into()));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(gave_up)
 }
 
 /// The file's own columns, text as dictionaries.
@@ -146,20 +156,11 @@ impl<R: Row> Rows<R> {
     }
 
     fn load(&mut self) -> Result<bool, Error> {
-        let Some(reader) = &mut self.reader else { return Ok(false) };
-        let batch = match reader.next() {
-            Some(Ok(batch)) => batch,
-            Some(Err(source)) => {
-                let source = match source {
-                    ArrowError::ParquetError(what) => ParquetError::General(what),
-                    other => other.into(),
-                };
-                return Err(Error::Damaged { path: self.path.clone(), rows: self.left, source });
-            }
-            None if self.left == 0 => {
-                self.reader = None;
-                return Ok(false);
-            }
+        let Some(mut reader) = self.reader.take() else { return Ok(false) };
+        let batch = guarded(|| reader.next().transpose().map_err(ParquetError::from));
+        let batch = match batch.map_err(|source| Error::Damaged { path: self.path.clone(), rows: self.left, source })? {
+            Some(batch) => batch,
+            None if self.left == 0 => return Ok(false),
             None => {
                 let what = format!("{} rows fewer than its footer says", self.left);
                 return Err(Error::Contradiction { path: self.path.clone(), what });
@@ -168,10 +169,8 @@ impl<R: Row> Rows<R> {
         self.loaded = batch.num_rows();
         self.row = 0;
         self.left = self.left.saturating_sub(batch.num_rows() as u64);
-        if self.left == 0 {
-            // The file need not stay open for rows that wait in memory.
-            self.reader = None;
-        }
+        // The file need not stay open for rows that wait in memory.
+        self.reader = (self.left > 0).then_some(reader);
         let previous = self.values.take();
         match R::load(&batch, previous) {
             Ok(values) => self.values = Some(values),

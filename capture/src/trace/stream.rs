@@ -15,7 +15,7 @@ use super::age::{Ages, Key};
 use super::column::Row;
 use super::directory;
 use super::error::Error;
-use super::file::{Label, NewFile};
+use super::file::{Label, NewFile, Seal};
 use super::loss::{Loss, Losses};
 use super::manifest::{File, Group, Manifest, Table, Window};
 use super::request::{Request, RequestBuilders};
@@ -280,12 +280,12 @@ impl Filler {
             groups.push(Group { rows: rows.len() as u64, first_start_ns: first, last_start_ns: last });
             file.group::<Request>(&columns, rows)?;
         }
-        file.finish()?;
+        let Seal { bytes, digest } = file.finish()?;
         self.ages.push(&keys);
         self.files += 1;
         self.shared.update(|manifest| {
             let table = table(manifest, self.node.as_deref());
-            table.files.push(File { name, groups });
+            table.files.push(File { name, bytes, xxh3: digest, groups });
             table.requests += keys.len() as u64;
             table.sessions = self.sessions.len() as u64;
             table.window = self.window;
