@@ -8,7 +8,7 @@ use std::{
 use pcap::{Active, Capture, Device, Precision};
 
 use super::{
-    Assembler, Error,
+    Assembler, Error, Ports,
     file::{text, time},
     source::{Pace, Reason},
 };
@@ -42,13 +42,18 @@ impl Live {
 
     /// Finds out whether the interface can be captured from.
     pub(super) fn check(&self) -> Result<(), Error> {
-        self.open("tcp", "tcp").map(drop)
+        self.open(&Ports::default()).map(drop)
     }
 
     /// Captures until told to stop.
-    pub(super) fn run(&self, to: &mut Assembler, out: &mut dyn Sink, pace: &mut Pace<'_>) -> Result<Reason, Error> {
-        let mut capture = self.open(&to.ports().filter(false), &to.ports().filter(true))?;
-        let link = Error::unless_known(capture.get_datalink(), &self.interface)?;
+    pub(super) fn read(
+        &self,
+        capture: &mut Capture<Active>,
+        to: &mut Assembler,
+        out: &mut dyn Sink,
+        pace: &mut Pace<'_>,
+    ) -> Result<Reason, Error> {
+        let link = capture.get_datalink().0;
         let mut dropped = 0;
         let mut last = false;
         loop {
@@ -75,7 +80,8 @@ impl Live {
         }
     }
 
-    fn open(&self, plain: &str, vlan: &str) -> Result<Capture<Active>, Error> {
+    /// Begins to capture the packets of these ports.
+    pub(super) fn open(&self, ports: &Ports) -> Result<Capture<Active>, Error> {
         let int = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
         let mut capture = Capture::from_device(self.interface.as_str())
             .map_err(|error| self.error(&error))?
@@ -88,7 +94,9 @@ impl Live {
             .and_then(Capture::setnonblock)
             .map_err(|error| self.error(&error))?;
         // not every link type can carry VLAN tags, and libpcap refuses a filter that asks for them there
-        capture.filter(vlan, true).or_else(|_| capture.filter(plain, true)).map_err(|error| self.error(&error))?;
+        let filtered = capture.filter(&ports.filter(true), true);
+        filtered.or_else(|_| capture.filter(&ports.filter(false), true)).map_err(|error| self.error(&error))?;
+        Error::unless_known(capture.get_datalink(), &self.interface)?;
         Ok(capture)
     }
 

@@ -70,7 +70,7 @@ pub struct Ended {
     /// Files that end inside a packet.
     pub cut: Vec<Cut>,
     /// Files that are damaged in their middle, or are no capture and could not be looked at beforehand because they
-    /// are pipes. What came before was used, and so were the other files.
+    /// are pipes; an interface that went away. What came before was used, and so were the other files.
     pub damaged: Vec<Error>,
 }
 
@@ -94,12 +94,18 @@ impl Source {
     /// # Errors
     ///
     /// A file that cannot be opened, or is not a capture: found before any file is read. An interface that cannot be
-    /// captured from, or stopped to be.
+    /// captured from.
     pub fn run(&self, to: &mut Assembler, out: &mut dyn Sink, control: Control<'_>) -> Result<Ended, Error> {
         let mut pace = Pace::new(control);
         let mut ended = Ended { reason: Reason::Finished, cut: Vec::new(), damaged: Vec::new() };
         match self {
-            Source::Live(live) => ended.reason = live.run(to, out, &mut pace)?,
+            Source::Live(live) => {
+                let mut capture = live.open(to.ports())?;
+                match live.read(&mut capture, to, out, &mut pace) {
+                    Ok(reason) => ended.reason = reason,
+                    Err(error) => ended.damaged.push(error),
+                }
+            }
             Source::Files(paths) => {
                 pace.total_bytes = self.check()?;
                 for path in paths {
