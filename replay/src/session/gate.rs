@@ -1,6 +1,6 @@
 //! What is sent, and what is withheld for which reason.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use compact_str::CompactString;
@@ -29,8 +29,9 @@ pub struct Gate {
     prepared: HashSet<CompactString>,
     /// True when there may be statements that were prepared unseen.
     unseen: bool,
-    withheld_statements: HashSet<CompactString>,
-    withheld_portals: HashSet<CompactString>,
+    /// Names that do not exist in the replay, and why: what uses them cannot be sent for the same reason.
+    withheld_statements: HashMap<CompactString, NotSent>,
+    withheld_portals: HashMap<CompactString, NotSent>,
     /// Something was sent after which the server waits for a Sync.
     unsynced: bool,
 }
@@ -57,10 +58,10 @@ impl Gate {
     pub fn withhold(&mut self, request: &Request, reason: NotSent) -> Decision {
         let messages = request.messages.as_bytes();
         if messages.contains(&b'P') {
-            self.withheld_statements.extend(request.statement.clone());
+            self.withheld_statements.extend(request.statement.clone().map(|name| (name, reason)));
         }
         if messages.contains(&b'B') {
-            self.withheld_portals.extend(request.portal.clone());
+            self.withheld_portals.extend(request.portal.clone().map(|name| (name, reason)));
         }
         if self.unsynced && messages.contains(&b'S') {
             self.unsynced = false;
@@ -74,18 +75,20 @@ impl Gate {
             return Some(NotSent::Redacted);
         }
         let messages = request.messages.as_bytes();
-        let uses = |names: &HashSet<CompactString>, name: &Option<CompactString>| {
-            name.as_ref().is_some_and(|name| names.contains(name))
+        let reason_of = |names: &HashMap<CompactString, NotSent>, name: &Option<CompactString>| {
+            name.as_ref().and_then(|name| names.get(name)).copied()
         };
         // Parse and Bind make a name anew, whatever was withheld under it before.
         let makes_statement = messages.contains(&b'P');
         let makes_portal = messages.contains(&b'B');
-        if !makes_statement && uses(&self.withheld_statements, &request.statement)
-            || !makes_portal && uses(&self.withheld_portals, &request.portal)
-        {
-            return Some(NotSent::StatementWithheld);
+        if !makes_statement && let Some(reason) = reason_of(&self.withheld_statements, &request.statement) {
+            return Some(reason);
         }
-        if self.unseen && makes_portal && !uses(&self.prepared, &request.statement) {
+        if !makes_portal && let Some(reason) = reason_of(&self.withheld_portals, &request.portal) {
+            return Some(reason);
+        }
+        let is_prepared = request.statement.as_ref().is_some_and(|name| self.prepared.contains(name));
+        if self.unseen && makes_portal && !is_prepared {
             return Some(NotSent::UnknownStatement);
         }
         let text = request.sql.as_deref();
@@ -190,11 +193,11 @@ mod tests {
         assert_eq!(gate.decide(&prepare("P", "ok", "SELECT 1")), Decision::Send);
         assert_eq!(gate.decide(&prepare("P", "s", password)), Decision::Withhold(NotSent::Password));
         let run = execute("BES", "s", password);
-        assert_eq!(gate.decide(&run), Decision::SyncOnly(NotSent::StatementWithheld));
+        assert_eq!(gate.decide(&run), Decision::SyncOnly(NotSent::Password));
         // Nothing was begun after that Sync, so no further one is due.
-        assert_eq!(gate.decide(&run), Decision::Withhold(NotSent::StatementWithheld));
+        assert_eq!(gate.decide(&run), Decision::Withhold(NotSent::Password));
         let fetch = request(Kind::Fetch, "ES", None, Some(""), "");
-        assert_eq!(gate.decide(&fetch), Decision::Withhold(NotSent::StatementWithheld));
+        assert_eq!(gate.decide(&fetch), Decision::Withhold(NotSent::Password));
         assert_eq!(gate.decide(&prepare("PS", "s", "SELECT 2")), Decision::Send);
         assert_eq!(gate.decide(&execute("BES", "s", "SELECT 2")), Decision::Send);
         assert_eq!(gate.decide(&fetch), Decision::Send);

@@ -33,12 +33,10 @@ reasons! {
     ConnectionLost = "connection_lost";
     /// The replay was stopped before its time came.
     Stopped = "stopped";
-    /// Only reads are replayed, and this is not proven to be one.
+    /// Only reads are replayed, and this is not proven to be one, or uses a statement that is not.
     NotARead = "not_a_read";
     /// The session was joined midway, and the statement or portal was prepared before the recording began.
     UnknownStatement = "unknown_statement";
-    /// The statement or portal was not prepared in the replay, because its own request was not sent.
-    StatementWithheld = "statement_withheld";
     /// Its text, parameters or another part were not recorded.
     Incomplete = "incomplete";
     /// Its literals and parameters are replaced by hashes.

@@ -275,11 +275,17 @@ impl<C: Clock> Task<C> {
     /// Sends one request when it is due. `false` when it was the disconnect.
     async fn request(&mut self, connection: &mut Connection<C>, request: &Request) -> Result<bool, End> {
         let due_ns = self.scene.timetable.due_ns(request.start_ns);
-        if let Err(end) = self.wait_for_turn(connection, request, due_ns).await {
-            if request.kind != Kind::Disconnect {
-                self.not_sent(end.reason(), 1);
+        match self.wait_for_turn(connection, request, due_ns).await {
+            Ok(()) => {}
+            // The session was to end anyway: the server was first.
+            Err(End::Broken(_)) if request.kind == Kind::Disconnect && connection.is_ready() => {
+                connection.close(Close::Server, Some(Tag { seq: request.seq, due_ns, late_cause: None }));
+                return Ok(false);
             }
-            return Err(end);
+            Err(end) => {
+                self.not_sent(end.reason(), 1);
+                return Err(end);
+            }
         }
         if request.kind == Kind::Disconnect {
             self.disconnect(connection, request, due_ns).await;
@@ -463,10 +469,8 @@ impl<C: Clock> Task<C> {
 
     /// Counts what is left of the session.
     async fn pass_over(&mut self, reason: NotSent) {
-        while let Some(request) = self.queue.next().await {
-            if request.kind != Kind::Disconnect {
-                self.not_sent(reason, 1);
-            }
+        while self.queue.next().await.is_some() {
+            self.not_sent(reason, 1);
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Summary {
     pub elapsed_ns: u64,
     /// How the requests ended, by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Requests that were not sent, by reason.
+    /// Requests that were not sent, by reason. These and those that were sent are all requests of the trace.
     pub not_sent: BTreeMap<NotSent, u64>,
     /// Sessions that lost their connection.
     pub lost_sessions: u64,

@@ -75,7 +75,7 @@ async fn a_write_in_flight_is_lost_and_never_sent_again() {
     recorded.query(4, "update c");
     let (rows, ended) = play(&scene, recorded.goodbye(5)).await;
     assert_eq!(rows[2].outcome, Outcome::Lost);
-    assert_eq!(ended.not_sent, BTreeMap::from([(NotSent::ConnectionLost, 2)]));
+    assert_eq!(ended.not_sent, BTreeMap::from([(NotSent::ConnectionLost, 3)]));
     assert!(ended.lost);
     // One connection, and each statement once.
     assert_eq!(server.seen(3).await, ["start user=app database=shop", "Q update a", "Q commit and vanish"]);
@@ -125,7 +125,7 @@ async fn a_refused_user_is_reported_and_the_rest_counted() {
     let (user, answer) = ended.refused.unwrap();
     assert_eq!(user, "stranger");
     assert!(matches!(answer, Refused::Server { ref code, .. } if code == "28000"), "{answer:?}");
-    assert_eq!(ended.not_sent, BTreeMap::from([(NotSent::Refused, 1)]));
+    assert_eq!(ended.not_sent, BTreeMap::from([(NotSent::Refused, 2)]));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The sandbox against real servers.
 
+mod replay;
 mod sandbox;
 mod shop;
 
