@@ -232,6 +232,10 @@ async fn record<F: Future<Output = ()>>(server: u16, trace: &Path, traffic: impl
     let options = TapOptions::new(listen, format!("127.0.0.1:{server}"));
     let relay = Relay::start(options, Vec::new()).await.unwrap();
     traffic(relay.listen().port()).await;
+    // A client that has gone may still be leaving.
+    while relay.counters().open > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     let stopped = relay.stop().await.unwrap();
     let mut writer = Writer::create(trace, Options::new(Engine::Postgresql, "tap")).unwrap();
     // The tap's own address is no server: the recording is of the server behind it.
