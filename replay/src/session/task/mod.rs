@@ -1,4 +1,8 @@
-//! The session from connect to disconnect.
+//! The session from connect to disconnect; `copy` sends the data of a COPY, and `cancel` is a session that only cancels
+//! another.
+
+mod cancel;
+mod copy;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,12 +25,10 @@ use crate::pair::{Pair, Passwords};
 use crate::reads::Reads;
 use crate::wire::encode::{self, Parts};
 use crate::wire::handshake::{CancelKey, Refused};
-use crate::wire::{Broken, Connection, Rows, Tag, cancel};
+use crate::wire::{Broken, Connection, Rows, Tag};
 
 /// Finished rows that are handed to the writer together.
 const BATCH: usize = 128;
-/// COPY data that is sent together, bytes.
-const COPY_CHUNK: usize = 64 << 10;
 
 /// What all sessions of a replay have in common.
 pub struct Scene<C> {
@@ -343,7 +345,7 @@ impl<C: Clock> Task<C> {
                 () = self.stop.grace_over() => return Err(End::Stopped),
             }
             if connection.scan().wants_copy_data() {
-                copy(connection, request, end).await?;
+                copy::send(connection, request, end).await?;
             }
         }
         if !parts.rest.is_empty() && encode::encode(request, parts.rest, connection.outgoing()).is_ok() {
@@ -439,28 +441,6 @@ impl<C: Clock> Task<C> {
         }
     }
 
-    async fn cancel(&mut self, request: &Request, rows: &mut Rows) {
-        let scene = Arc::clone(&self.scene);
-        let due_ns = scene.timetable.due_ns(request.start_ns);
-        if let Some(due_ns) = due_ns {
-            tokio::select! {
-                () = scene.clock.wait_until(due_ns) => {}
-                () = self.stop.given() => return self.not_sent(NotSent::Stopped, 1),
-            }
-        }
-        let key = cancel::target(request).and_then(|session| lock(&scene.keys).get(&session).cloned());
-        let Some(key) = key else { return self.not_sent(NotSent::CancelTarget, 1) };
-        let sent_ns = scene.clock.now_ns();
-        let result = cancel::send(scene.pair.router.address(), &key).await;
-        let mut row = Request::new(self.session, 0, sent_ns, Kind::Cancel);
-        row.duration_ns = Some(scene.clock.now_ns().saturating_sub(sent_ns).max(0).unsigned_abs());
-        match result {
-            Ok(()) => row.outcome = Outcome::Ok,
-            Err(error) => (row.outcome, row.error_message) = (Outcome::Lost, Some(error.to_string().into())),
-        }
-        rows.push(row, Tag { seq: request.seq, due_ns, late_cause: self.history.cause(due_ns, sent_ns) });
-    }
-
     async fn hand_over(&mut self, connection: &mut Connection<C>) {
         if !connection.rows.is_empty() {
             self.out.send(Note::Rows(connection.rows.take())).await.ok();
@@ -477,33 +457,6 @@ impl<C: Clock> Task<C> {
     fn not_sent(&mut self, reason: NotSent, count: u64) {
         *self.ended.not_sent.entry(reason).or_default() += count;
     }
-}
-
-/// Sends the data of a COPY, and how it ended: `c`, `f`, or not at all.
-async fn copy<C: Clock>(connection: &mut Connection<C>, request: &Request, end: Option<u8>) -> Result<(), End> {
-    for data in &request.copy_data {
-        if Frontend::CopyData(data).encode(connection.outgoing()).is_err() {
-            return Err(End::Broken(Broken::Invalid));
-        }
-        if connection.outgoing().len() >= COPY_CHUNK {
-            connection.send("d", |_| None).await?;
-        }
-    }
-    let (message, tag) = match end {
-        Some(b'c') => (Some(Frontend::CopyDone), "c"),
-        // The reason that the client gave is not recorded; the server only repeats it.
-        Some(_) => (Some(Frontend::CopyFail(b"as recorded")), "f"),
-        None => (None, ""),
-    };
-    if let Some(message) = message
-        && message.encode(connection.outgoing()).is_err()
-    {
-        return Err(End::Broken(Broken::Invalid));
-    }
-    if !connection.outgoing().is_empty() {
-        connection.send(tag, |_| None).await?;
-    }
-    Ok(())
 }
 
 /// The map is whole after every operation, so a panic elsewhere does not spoil it.
