@@ -9,7 +9,8 @@ use super::{Bound, BoundError, Condition};
 use crate::comparison::METRICS;
 
 /// Conditions that hold unless the file names the same metric: what the evidence does not reach cannot pass.
-const BUILT_IN: &[(&str, f64)] = &[("unattributed_share", 0.0), ("parse_errors", 0.0), ("lost", 0.0), ("not_replayed", 0.0)];
+const BUILT_IN: &[(&str, f64)] =
+    &[("unattributed_share", 0.0), ("parse_errors", 0.0), ("lost", 0.0), ("not_replayed", 0.0)];
 
 /// The conditions that a file-less gate has beside the built-in ones.
 const DEFAULT: &str = "
@@ -213,17 +214,24 @@ mod tests {
     fn a_wrong_file_is_told_what_and_where() {
         let message = |text: &str| parse(text).unwrap_err().to_string();
         assert!(message("promote_if: {write_leak: 0}").contains("did you mean `write_leakage`"));
-        assert!(message("promote_if: {write_leakage: 'few'}").contains("gate.yaml: write_leakage: `few` is not a bound"));
+        assert!(
+            message("promote_if: {write_leakage: 'few'}").contains("gate.yaml: write_leakage: `few` is not a bound")
+        );
         assert!(message("promote_if: {}").contains("no condition"));
         assert!(message("routing_canary: {share: 0.05}").contains("no condition"));
         assert!(message("promote_if: [").contains("gate.yaml: not a gate file"));
-        assert!(message("promote_if: {compared_delta: 0}").contains("unknown metric"), "compared is of the pair, not of a run");
+        assert!(
+            message("promote_if: {compared_delta: 0}").contains("unknown metric"),
+            "compared is of the pair, not of a run"
+        );
     }
 
     #[test]
     fn the_default_gate_asks_for_safety_coherence_and_completeness() {
         let gate = Gate::default();
-        for metric in ["write_leakage", "split_transactions_delta", "replica_read_share_delta_pct", "unattributed_share"] {
+        for metric in
+            ["write_leakage", "split_transactions_delta", "replica_read_share_delta_pct", "unattributed_share"]
+        {
             assert!(gate.conditions.iter().any(|condition| condition.metric == metric), "{metric}");
         }
     }

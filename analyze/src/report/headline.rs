@@ -169,7 +169,9 @@ fn answers(comparison: &Comparison) -> Headline {
     use crate::comparison::AnswerClass::{Error, Mismatch, Missing, Stale};
     let mut lines = Vec::new();
     for shape in &comparison.answers.shapes {
-        for example in shape.examples.iter().filter(|example| matches!(example.class, Mismatch | Stale | Missing | Error)) {
+        for example in
+            shape.examples.iter().filter(|example| matches!(example.class, Mismatch | Stale | Missing | Error))
+        {
             lines.push(Line {
                 count: shape.counts.get(example.class),
                 baseline: None,

@@ -106,7 +106,12 @@ fn unknowns(judged: &Judged) -> Vec<String> {
         .collect();
     let mut shapes = |what: &str, list: &[UnknownShape]| {
         for entry in list {
-            lines.push(format!("{} requests {what}: {} ({})", entry.requests, shorten(&entry.shape.text, 160), entry.reason));
+            lines.push(format!(
+                "{} requests {what}: {} ({})",
+                entry.requests,
+                shorten(&entry.shape.text, 160),
+                entry.reason
+            ));
         }
     };
     shapes("could not be parsed", &unknowns.parse_errors);
@@ -128,7 +133,11 @@ fn share_chart(comparison: &Comparison) -> String {
         baseline: metric(&format!("{name}_baseline")),
         candidate: metric(name),
     };
-    paired_bars("Replica's share of the reads it may serve", "%", &[pair("reads served by a replica", "replica_read_share_pct")])
+    paired_bars(
+        "Replica's share of the reads it may serve",
+        "%",
+        &[pair("reads served by a replica", "replica_read_share_pct")],
+    )
 }
 
 /// The work queue: which reads take the primary's time.

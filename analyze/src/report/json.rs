@@ -21,11 +21,8 @@ struct Document<'a> {
 
 impl Exporter for Json {
     fn write(&self, report: Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let document = Document {
-            verdict: report.verdict,
-            findings: headlines(report.comparison),
-            comparison: report.comparison,
-        };
+        let document =
+            Document { verdict: report.verdict, findings: headlines(report.comparison), comparison: report.comparison };
         serde_json::to_writer_pretty(&mut *out, &document)?;
         writeln!(out)
     }

@@ -144,7 +144,10 @@ fn unknowns(name: &str, judged: &Judged, out: &mut dyn Write) -> io::Result<()> 
     }
     writeln!(out, "not known of the {name}:")?;
     for (function, requests) in &unknowns.functions {
-        writeln!(out, "  {requests:>6} requests call {function}, of unknown volatility: taken to belong to the primary")?;
+        writeln!(
+            out,
+            "  {requests:>6} requests call {function}, of unknown volatility: taken to belong to the primary"
+        )?;
     }
     for (what, shapes) in [
         ("could not be parsed", &unknowns.parse_errors),

@@ -1,3 +1,9 @@
 //! The integration tests of splitproof-analyze, one module per concern.
 
+mod attribution;
 mod check;
+mod command;
+mod compare;
+mod engine;
+mod scenario;
+mod staleness;

@@ -1,0 +1,63 @@
+//! What an execution and a request must have in common.
+
+use splitproof_capture::trace::{Kind, Outcome, Request};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Digest of what was asked. Formats, statement and portal names are left out, because a router may choose its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Key(u128);
+
+/// SQLSTATE of a statement inside a failed transaction: nothing is executed, and a router may answer it by itself.
+const IN_FAILED_TRANSACTION: &str = "25P02";
+
+/// True when the request makes a node execute a statement, so that its place can and must be known.
+///
+/// Connecting, disconnecting, Parse, Close, and a lone Describe, Sync or Flush execute nothing; neither does a request that was
+/// passed over after an earlier error, a statement in a failed transaction, or an empty text.
+pub fn needs_execution(request: &Request) -> bool {
+    let executes = matches!(request.kind, Kind::Query | Kind::Execute | Kind::Fetch | Kind::Copy | Kind::Call);
+    let reached = request.outcome != Outcome::Skipped && request.error_code.as_deref() != Some(IN_FAILED_TRANSACTION);
+    let portal_only = request.kind == Kind::Execute && !request.messages.contains('E') && !request.messages.is_empty();
+    let empty = request.sql.as_deref().is_some_and(is_blank);
+    executes && reached && !portal_only && !empty
+}
+
+/// A text without a statement: white space and semicolons.
+fn is_blank(sql: &str) -> bool {
+    sql.bytes().all(|byte| byte.is_ascii_whitespace() || byte == b';')
+}
+
+/// The key of a request or execution, when its text is known.
+pub(super) fn key(request: &Request) -> Option<Key> {
+    let how = match request.kind {
+        Kind::Query => b'Q',
+        Kind::Execute => b'B',
+        // A text becomes a copy when the server answers so: the way it was sent is what both sides have in common.
+        Kind::Copy => match request.messages.as_bytes().first() {
+            Some(b'B') => b'B',
+            _ => b'Q',
+        },
+        Kind::Fetch => b'E',
+        Kind::Call => b'F',
+        _ => return None,
+    };
+    let mut hash = Xxh3::new();
+    hash.update(&[how]);
+    match (&request.sql_raw, &request.sql) {
+        (Some(raw), _) => hash.update(raw),
+        (None, Some(sql)) => hash.update(sql.as_bytes()),
+        (None, None) if request.kind == Kind::Call => {}
+        (None, None) => return None,
+    }
+    for param in &request.params {
+        match &param.value {
+            Some(value) => {
+                hash.update(&[1]);
+                hash.update(&(value.len() as u64).to_le_bytes());
+                hash.update(value);
+            }
+            None => hash.update(&[0]),
+        }
+    }
+    Some(Key(hash.digest128()))
+}

@@ -1,0 +1,34 @@
+//! The command line of `splitproof-analyze`.
+//!
+//! - `flags`: what can be typed; only `main` and this folder see it
+//! - `plan`: the same, checked, as plain data
+//! - `check`, `compare`, `coverage`: one file per command
+
+mod check;
+mod compare;
+mod coverage;
+mod flags;
+mod plan;
+
+use std::io::ErrorKind;
+
+pub use flags::Flags;
+pub use plan::Plan;
+
+/// Does what the command line asked for and gives the exit code.
+pub fn run(plan: Plan) -> anyhow::Result<u8> {
+    match plan {
+        Plan::Check(check) => check::run(&check),
+        Plan::Compare(compare) => compare::run(&compare),
+        Plan::Coverage(coverage) => coverage::run(&coverage),
+    }
+}
+
+/// Whether the reader of our output went away, as `head` does, which is its right.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        io.or(json) == Some(ErrorKind::BrokenPipe)
+    })
+}

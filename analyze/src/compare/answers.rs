@@ -1,0 +1,89 @@
+//! The pairs of answers.
+
+use std::collections::BTreeMap;
+
+use super::Error;
+use super::judged::Shapes;
+use crate::answers::meaning;
+use crate::comparison::{AnswerClass, AnswerExample, Answers, Nondeterministic, ShapeAnswers};
+use crate::engine::{PairQueries, Side, Totals};
+
+/// The answers with the counts that only the metrics need.
+pub(super) struct Assembled {
+    pub answers: Answers,
+    /// Answers that differ because a node of the candidate was behind.
+    pub candidate_stale: u64,
+    /// Those that lack rows.
+    pub candidate_missing: u64,
+    /// Requests that the candidate answered with an error of its own.
+    pub candidate_errors: u64,
+}
+
+/// Puts the pairs of answers together.
+pub(super) fn assemble(
+    pair: &PairQueries<'_>,
+    shapes: &Shapes,
+    baseline: &Totals,
+    candidate: &Totals,
+) -> Result<Assembled, Error> {
+    let mut found =
+        Assembled { answers: Answers::default(), candidate_stale: 0, candidate_missing: 0, candidate_errors: 0 };
+    let mut by_shape: BTreeMap<u64, ShapeAnswers> = BTreeMap::new();
+    for compared in pair.answers()? {
+        let meaning = meaning(&compared);
+        found.answers.counts.add(meaning.class, compared.requests);
+        if meaning.side == Some(Side::Candidate) {
+            match meaning.class {
+                AnswerClass::Stale => found.candidate_stale += compared.requests,
+                AnswerClass::Missing => {
+                    found.candidate_stale += compared.requests;
+                    found.candidate_missing += compared.requests;
+                }
+                AnswerClass::Error => found.candidate_errors += compared.requests,
+                _ => {}
+            }
+        }
+        let entry = by_shape.entry(compared.shape).or_insert_with(|| ShapeAnswers {
+            shape: shapes.shape(compared.shape),
+            counts: Default::default(),
+            examples: Vec::new(),
+        });
+        entry.counts.add(meaning.class, compared.requests);
+        if meaning.class != AnswerClass::Equal {
+            entry.examples.push(AnswerExample {
+                class: meaning.class,
+                reason: meaning.reason,
+                baseline: compared.baseline.example,
+                baseline_rows: compared.baseline.rows,
+                candidate: compared.candidate.example,
+                candidate_rows: compared.candidate.rows,
+            });
+        }
+    }
+    let mut list: Vec<ShapeAnswers> = by_shape.into_values().filter(|entry| !entry.examples.is_empty()).collect();
+    for entry in &mut list {
+        entry.examples.sort_by_key(|example| rank(example.class));
+    }
+    // The worst class decides; within it, the most requests.
+    list.sort_by_key(|entry| {
+        let worst = entry.examples.first().map_or(AnswerClass::Equal, |example| example.class);
+        (rank(worst), std::cmp::Reverse(entry.counts.get(worst)), entry.shape.id)
+    });
+    found.answers.shapes = list;
+    let compared = found.answers.counts.total();
+    found.answers.only_baseline = baseline.needed.saturating_sub(compared);
+    found.answers.only_candidate = candidate.needed.saturating_sub(compared);
+    for varying in pair.varying()? {
+        found.answers.nondeterministic.push(Nondeterministic {
+            shape: shapes.shape(varying.shape),
+            why: varying.why,
+            requests: varying.requests,
+            differ: varying.differ,
+        });
+    }
+    Ok(found)
+}
+
+fn rank(class: AnswerClass) -> usize {
+    AnswerClass::ALL.iter().position(|&other| other == class).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,102 @@
+//! The numbers for the gate.
+
+use std::collections::BTreeMap;
+
+use super::answers;
+use super::judged::Assembled;
+use super::latency::{delta_pct, reads};
+use crate::comparison::{AnswerClass, METRICS, Metrics, ShapeCoverage};
+
+/// The numbers of one run; what cannot be measured is left out.
+fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
+    let (judged, totals) = (&run.judged, &run.totals);
+    let mut numbers = BTreeMap::from([
+        ("requests", totals.requests as f64),
+        ("errors", totals.errors as f64),
+        ("incomplete", totals.incomplete as f64),
+        ("replayer_late", totals.late as f64),
+        ("unknown_functions", judged.unknowns.functions.len() as f64),
+        ("parse_errors", judged.unknowns.parse_errors.len() as f64),
+        ("lost", judged.unknowns.losses.values().sum::<u64>() as f64),
+    ]);
+    if judged.run.has_evidence {
+        let attributed = &judged.run.attributed;
+        numbers.extend([
+            ("read_only_txn_errors", totals.read_only_errors as f64),
+            ("write_leakage", judged.write_leakage.iter().map(|found| found.requests).sum::<u64>() as f64),
+            (
+                "accidental_primary_reads",
+                judged.accidental_primary_reads.iter().map(|found| found.requests).sum::<u64>() as f64,
+            ),
+            (
+                "accidental_primary_read_ms",
+                judged.accidental_primary_reads.iter().map(|found| found.primary_ms).sum::<f64>(),
+            ),
+            ("split_transactions", run.splits as f64),
+            ("session_state_missed", run.states as f64),
+            ("duplicated_writes", run.duplicates as f64),
+            ("router_made_writes", run.made_writes as f64),
+            ("stale_reads", totals.stale as f64),
+            ("own_writes_missed", totals.own_missed as f64),
+            ("staleness_unknown", totals.staleness_unknown as f64),
+            ("max_lag_ms", totals.max_lag_ns.unwrap_or(0) as f64 / 1e6),
+            ("unattributed", (attributed.ambiguous + attributed.unseen) as f64),
+            ("unattributed_share", attributed.unattributed_share()),
+        ]);
+        if totals.eligible > 0 {
+            let share = totals.eligible_on_replica as f64 / totals.eligible as f64;
+            numbers.insert("replica_read_share_pct", share * 100.0);
+        }
+    }
+    if let Some(reads) = reads(&run.durations) {
+        numbers.insert("p50_read_latency_ms", reads.p50_ms);
+        numbers.insert("p99_read_latency_ms", reads.p99_ms);
+    }
+    numbers
+}
+
+/// Every metric of [`METRICS`] that could be measured.
+pub(super) fn metrics(
+    baseline: &Assembled,
+    candidate: &Assembled,
+    answers: &answers::Assembled,
+    coverage: Option<&ShapeCoverage>,
+) -> Metrics {
+    let (old, new) = (of_run(baseline), of_run(candidate));
+    let counts = &answers.answers.counts;
+    let of_class = |class| counts.get(class) as f64;
+    let mut pair = BTreeMap::from([
+        ("compared", counts.total() as f64),
+        ("mismatches", of_class(AnswerClass::Mismatch)),
+        ("stale_answers", answers.candidate_stale as f64),
+        ("missing_answers", answers.candidate_missing as f64),
+        ("answer_errors", answers.candidate_errors as f64),
+        ("reordered_answers", of_class(AnswerClass::Reordered)),
+        ("nondeterministic_answers", of_class(AnswerClass::Nondeterministic)),
+        ("unverified_answers", of_class(AnswerClass::Unverified)),
+        ("not_replayed", (answers.answers.only_baseline + answers.answers.only_candidate) as f64),
+    ]);
+    let both = |name| old.get(name).copied().zip(new.get(name).copied());
+    for (name, of) in
+        [("p50_read_latency_delta_pct", "p50_read_latency_ms"), ("p99_read_latency_delta_pct", "p99_read_latency_ms")]
+    {
+        pair.extend(both(of).and_then(|(old, new)| delta_pct(old, new)).map(|delta| (name, delta)));
+    }
+    let share = both("replica_read_share_pct").map(|(old, new)| ("replica_read_share_delta_pct", new - old));
+    pair.extend(share);
+    pair.extend(coverage.filter(|coverage| coverage.window_requests > 0).map(|coverage| {
+        ("fixture_coverage_pct", coverage.covered_requests as f64 / coverage.window_requests as f64 * 100.0)
+    }));
+    let mut metrics = Metrics::new();
+    for metric in METRICS {
+        let name = metric.name;
+        if !metric.per_run {
+            metrics.extend(pair.get(name).map(|&value| (name.to_string(), value)));
+            continue;
+        }
+        metrics.extend(new.get(name).map(|&value| (name.to_string(), value)));
+        metrics.extend(old.get(name).map(|&value| (format!("{name}_baseline"), value)));
+        metrics.extend(both(name).map(|(old, new)| (format!("{name}_delta"), new - old)));
+    }
+    metrics
+}

@@ -1,0 +1,131 @@
+//! Comparing two runs: both passes, put together into a [`Comparison`].
+//!
+//! - `judged`: what was found in one run
+//! - `answers`: the pairs of answers
+//! - `latency`: durations side by side
+//! - `coverage`: the fixture's shapes against the window's
+//! - `metrics`: the numbers for the gate
+
+mod answers;
+mod coverage;
+mod judged;
+mod latency;
+mod metrics;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use splitproof_replay::catalog::{Catalog, CatalogError};
+
+use crate::comparison::Comparison;
+use crate::engine::{self, Engine, PairQueries, RunQueries, Side};
+use crate::run::{self, Run, Statements, pass};
+
+use coverage::coverage;
+
+pub use coverage::coverage_of_trace;
+
+/// Two runs to compare.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Directory of the baseline: a run, or the recording itself.
+    pub baseline: PathBuf,
+    /// Directory of the candidate.
+    pub candidate: PathBuf,
+    /// Memory for the second pass, bytes.
+    pub memory: usize,
+    /// Shapes of the fixture (id and text), to measure its coverage.
+    pub fixture: Option<Vec<(u64, String)>>,
+}
+
+/// An error of a comparison.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A run cannot be read or judged.
+    #[error(transparent)]
+    Run(#[from] run::Error),
+    /// A query failed.
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
+    /// The catalog of a run cannot be read.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// There is no directory for intermediate files.
+    #[error("cannot make a temporary directory: {source}; set TMPDIR to a directory with free space")]
+    Temporary {
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Nothing to judge.
+    #[error("{} holds no requests: there is nothing to compare", .path.display())]
+    Empty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The two runs do not repeat the same recording.
+    #[error(
+        "{} and {} have no request in common: compare two replays of one recording, or a replay with its recording",
+        .baseline.display(), .candidate.display()
+    )]
+    Unrelated {
+        /// The baseline.
+        baseline: PathBuf,
+        /// The candidate.
+        candidate: PathBuf,
+    },
+}
+
+/// The catalog of the pair: that of the candidate, or of the baseline where only that has one.
+fn catalog(options: &Options) -> Result<Option<Arc<Catalog>>, Error> {
+    for dir in [&options.candidate, &options.baseline] {
+        match Catalog::read(dir) {
+            Ok(catalog) => return Ok(Some(Arc::new(catalog))),
+            Err(CatalogError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(None)
+}
+
+/// Compares two runs.
+pub fn compare(options: &Options) -> Result<Comparison, Error> {
+    let temporary =
+        tempfile::Builder::new().prefix("splitproof-").tempdir().map_err(|source| Error::Temporary { source })?;
+    let catalog = catalog(options)?;
+    let engine = Engine::new(options.memory, temporary.path())?;
+    let mut judged = Vec::new();
+    for (side, dir) in [(Side::Baseline, &options.baseline), (Side::Candidate, &options.candidate)] {
+        let run = Run::open(dir)?;
+        if run.reader().manifest().table.requests == 0 {
+            return Err(Error::Empty { path: dir.clone() });
+        }
+        let mut statements = Statements::new(catalog.clone());
+        let rows = temporary.path().join(format!("{}.parquet", side.table()));
+        let judgement = pass(&run, &mut statements, &rows)?;
+        engine.register(side, &rows)?;
+        let queries = RunQueries { engine: &engine, side };
+        judged.push(judged::assemble(&run, &statements, judgement, &queries)?);
+    }
+    let (Some(mut candidate), Some(mut baseline)) = (judged.pop(), judged.pop()) else {
+        return Err(Error::Empty { path: options.candidate.clone() });
+    };
+    judged::set_baseline(&mut candidate, &baseline);
+    let pair = PairQueries { engine: &engine };
+    let shapes = judged::Shapes::of([&mut baseline, &mut candidate]);
+    let answers = answers::assemble(&pair, &shapes, &baseline.totals, &candidate.totals)?;
+    if answers.answers.counts.total() == 0 && baseline.totals.needed > 0 && candidate.totals.needed > 0 {
+        return Err(Error::Unrelated { baseline: options.baseline.clone(), candidate: options.candidate.clone() });
+    }
+    let latency = latency::assemble(&shapes, &baseline.durations, &candidate.durations);
+    let coverage = options.fixture.as_deref().map(|fixture| coverage(&candidate.window, fixture, &shapes));
+    let metrics = metrics::metrics(&baseline, &candidate, &answers, coverage.as_ref());
+    Ok(Comparison {
+        version: Comparison::VERSION,
+        baseline: baseline.judged,
+        candidate: candidate.judged,
+        answers: answers.answers,
+        latency,
+        coverage,
+        metrics,
+    })
+}

@@ -1,0 +1,22 @@
+//! A run or recording, opened, and the first pass over it.
+//!
+//! - [`Run`]: a directory with its nodes, catalog and positions
+//! - [`Statement`], [`Statements`]: what the analysis needs to know of each shape
+//! - [`pass`]: reads requests and node traces side by side in start order, judges every request, and writes one
+//!   [`Row`](crate::engine::Row) each; memory is bounded by what overlaps in time
+//!
+//! The second pass, [`engine`](crate::engine), joins and aggregates those rows.
+
+mod error;
+mod open;
+mod pass;
+mod session;
+mod statement;
+mod statements;
+mod sweep;
+
+pub use error::Error;
+pub use open::{Node, Run};
+pub use pass::{Judgement, pass};
+pub use statement::{Named, Statement};
+pub use statements::Statements;

@@ -1,0 +1,93 @@
+//! Opening a run directory.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use splitproof_capture::trace::{Reader, Role};
+
+use super::Error;
+use crate::staleness::Positions;
+
+/// A node of the pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name in `pair.toml`.
+    pub name: Arc<str>,
+    /// Its role when the run began.
+    pub role: Role,
+}
+
+/// A recording or a run whose manifest has been read.
+pub struct Run {
+    reader: Reader,
+    nodes: Vec<Node>,
+}
+
+/// The part of the `run` section that the analysis needs.
+#[derive(Deserialize)]
+struct Section {
+    nodes: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    name: String,
+    role: String,
+}
+
+impl Run {
+    /// Opens a directory. A plain recording has no nodes; a run needs exactly one primary among its own.
+    pub fn open(dir: impl Into<PathBuf>) -> Result<Self, Error> {
+        let reader = Reader::open(dir)?;
+        let manifest = reader.manifest();
+        let mut nodes = Vec::new();
+        if !manifest.nodes.is_empty() {
+            let path = reader.dir().join("trace.json");
+            let section: Section = match manifest.run() {
+                Ok(Some(section)) => section,
+                Ok(None) => return Err(Error::RunSection { path, what: "it is missing".into() }),
+                Err(error) => return Err(Error::RunSection { path, what: error.to_string() }),
+            };
+            for name in manifest.nodes.keys() {
+                let entry = section.nodes.iter().find(|entry| entry.name == *name);
+                let role = entry.and_then(|entry| Role::from_word(&entry.role)).ok_or_else(|| Error::RunSection {
+                    path: path.clone(),
+                    what: format!("node {name} has no role `primary` or `replica`"),
+                })?;
+                nodes.push(Node { name: name.as_str().into(), role });
+            }
+            nodes.sort_by_key(|node| node.role != Role::Primary);
+            let found = nodes.iter().filter(|node| node.role == Role::Primary).count();
+            if found != 1 {
+                let names: Vec<&str> = nodes.iter().map(|node| &*node.name).collect();
+                return Err(Error::Primaries { path, found, names: names.join(", ") });
+            }
+        }
+        Ok(Run { reader, nodes })
+    }
+
+    /// The trace.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        self.reader.dir()
+    }
+
+    /// The nodes with a trace, the primary first; none in a plain recording.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All samples of the nodes' positions.
+    pub fn positions(&self) -> Result<Positions, Error> {
+        let mut positions = Positions::default();
+        for position in self.reader.positions()? {
+            positions.push(&position?);
+        }
+        Ok(positions)
+    }
+}

@@ -1,0 +1,437 @@
+//! The first pass: every request of a run gets its intent, its place and its staleness.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use splitproof_capture::trace::{Kind, LateCause, Outcome, Request, Role};
+
+use super::open::{Node, Run};
+use super::session::{Transaction, Written, scope};
+use super::statement::Statement;
+use super::{Error, Statements, sweep};
+use crate::attribution::{Extra, NodeIndex, Pinning, Placed, Placement, Receive, needs_execution};
+use crate::comparison::{Attributed, Destination};
+use crate::engine::{Row, RowWriter};
+use crate::findings::extra::Extras;
+use crate::findings::state::States;
+use crate::findings::transaction::Transactions;
+use crate::findings::{Step, extra, shorten, state, transaction};
+use crate::intent::{self, Control, Intent};
+use crate::staleness::{Applied, Commit, Commits, Positions, Read, Scope, Staleness, judge};
+
+/// Commits may be reported this much before they are visible, because a tap sees the answer before the client does.
+const MARGIN_NS: i64 = 2_000_000;
+/// Rows after which the order of the commits is settled and old ones are forgotten.
+const SETTLE_EVERY: u32 = 64;
+
+/// What the first pass found out about a run, beside the rows that it wrote.
+pub struct Judgement {
+    /// How long backend connections are kept, as far as the run shows it.
+    pub pinning: Pinning,
+    /// How far the evidence reached.
+    pub attributed: Attributed,
+    /// Executions per node.
+    pub executions: Vec<u64>,
+    /// Time that the primary spent on all statements, nanoseconds.
+    pub primary_ns: u64,
+    /// Requests without their text.
+    pub without_text: u64,
+    /// Split transactions.
+    pub transactions: transaction::Found,
+    /// Missed session state.
+    pub states: state::Found,
+    /// Executions that no client asked for.
+    pub extras: extra::Found,
+}
+
+/// Judges a run and writes its rows to `out`.
+pub fn pass(run: &Run, statements: &mut Statements, out: &Path) -> Result<Judgement, Error> {
+    let mut pinning = Pinning::Session;
+    loop {
+        let mut judging = Judging::new(run, statements, out)?;
+        match sweep::sweep(run, pinning, &mut judging)? {
+            Ok(counts) => return judging.finish(pinning, counts),
+            Err(_contradiction) => pinning = pinning.weaker(),
+        }
+    }
+}
+
+/// A judged request that waits until all commits up to its end are known.
+struct Pending {
+    row: Row,
+    /// What it reads or writes.
+    scope: Scope,
+    /// What it reads.
+    reads: Scope,
+    /// The replica that answered it, and when it was executed there.
+    read: Option<(NodeIndex, i64, i64)>,
+    end_ns: i64,
+}
+
+/// What is known of one client session.
+#[derive(Default)]
+struct Session {
+    intents: intent::Session,
+    transaction: Transaction,
+}
+
+struct Judging<'a> {
+    nodes: &'a [Node],
+    names: Vec<Arc<str>>,
+    positions: Positions,
+    statements: &'a mut Statements,
+    sessions: HashMap<u64, Session>,
+    transactions: Transactions,
+    states: States,
+    extras: Extras,
+    commits: Commits,
+    /// Tables whose contents may differ in each run, since when, and why.
+    tainted: HashMap<Arc<str>, (i64, Arc<str>)>,
+    /// When something first wrote to tables that are not known.
+    unknown_writes_ns: Option<i64>,
+    pending: VecDeque<Pending>,
+    writer: RowWriter,
+    attributed: Attributed,
+    without_text: u64,
+    since_settled: u32,
+    failed: Option<Error>,
+}
+
+impl<'a> Judging<'a> {
+    fn new(run: &'a Run, statements: &'a mut Statements, out: &Path) -> Result<Self, Error> {
+        let names: Vec<Arc<str>> = run.nodes().iter().map(|node| node.name.clone()).collect();
+        let writer = RowWriter::create(out).map_err(|source| Error::Write { path: out.into(), source })?;
+        Ok(Judging {
+            nodes: run.nodes(),
+            positions: run.positions()?,
+            statements,
+            sessions: HashMap::new(),
+            transactions: Transactions::new(names.clone()),
+            states: States::new(names.clone()),
+            extras: Extras::new(names.clone()),
+            names,
+            commits: Commits::default(),
+            tainted: HashMap::new(),
+            unknown_writes_ns: None,
+            pending: VecDeque::new(),
+            writer,
+            attributed: Attributed::default(),
+            without_text: 0,
+            since_settled: 0,
+            failed: None,
+        })
+    }
+
+    fn finish(mut self, pinning: Pinning, counts: sweep::Counts) -> Result<Judgement, Error> {
+        self.settle(i64::MAX);
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let path = self.writer.path().to_path_buf();
+        self.writer.finish().map_err(|source| Error::Write { path, source })?;
+        Ok(Judgement {
+            pinning,
+            attributed: self.attributed,
+            executions: counts.executions,
+            primary_ns: counts.primary_ns,
+            without_text: self.without_text,
+            transactions: self.transactions.finish(),
+            states: self.states.finish(),
+            extras: self.extras.finish(),
+        })
+    }
+
+    fn judge(&mut self, placed: Placed) {
+        let Placed { request, placement } = placed;
+        let key = (request.recorded_session.unwrap_or(request.session), request.recorded_seq.unwrap_or(request.seq));
+        let session = self.sessions.entry(request.session).or_default();
+        let verdict = self.statements.judge(&mut session.intents, &request);
+        let needed = needs_execution(&request);
+        let statement = match needed {
+            true => session.transaction.resolve(self.statements.of(&request)),
+            false => Arc::new(Statement::default()),
+        };
+        self.without_text += u64::from(needed && request.sql.is_none() && request.kind != Kind::Call);
+        let nodes: Option<Vec<NodeIndex>> = placement.nodes().map(Iterator::collect);
+        let destination = self.destination(&placement);
+        if let Some(destination) = destination {
+            match destination {
+                Destination::Ambiguous => self.attributed.ambiguous += 1,
+                Destination::Unseen => self.attributed.unseen += 1,
+                _ => self.attributed.attributed += 1,
+            }
+        }
+        let session = self.sessions.entry(request.session).or_default();
+        let earlier_writes = session.transaction.writes.clone();
+        let effect = session.transaction.step(&request, &statement, verdict.control, key);
+        let shape = self.statements.text(&request);
+        let step = Step { request: &request, shape: &shape, intent: verdict.intent.as_str(), nodes: nodes.as_deref() };
+        let inside = verdict.transaction.is_some();
+        if needed && inside {
+            self.transactions.step(&step, verdict.control);
+        }
+        if needed && verdict.control.is_none() && request.outcome == Outcome::Ok {
+            self.states.step(&step, inside);
+        }
+        if verdict.intent == Intent::Same && verdict.on_primary && verdict.control.is_none() && !inside {
+            let elsewhere = nodes.as_deref().is_some_and(|nodes| nodes.iter().any(|&node| !self.is_primary(node)));
+            if elsewhere {
+                self.states.pinned(&step);
+            }
+        }
+        if let Some(committed) = effect.ended {
+            self.transactions.end(request.session);
+            self.states.end_transaction(request.session, committed);
+        }
+        if statement.is_write()
+            && let Some(why) = &statement.writes_vary
+        {
+            self.taint(&request, &statement, why);
+        }
+        if statement.writes_any && request.outcome == Outcome::Ok {
+            self.unknown_writes_ns.get_or_insert(request.start_ns);
+        }
+        if !effect.committed.is_empty() {
+            self.commit(&request, &placement, &effect.committed);
+        }
+        let mut row = row(&request, key, needed);
+        row.intent = (verdict.intent != Intent::None).then(|| verdict.intent.as_str());
+        row.reason = Some(verdict.reason.to_string().into());
+        row.either = verdict.either;
+        row.transaction_number = verdict.transaction.map(i64::from);
+        row.destination = destination.map(Destination::as_str);
+        row.nodes = nodes.as_deref().map(|nodes| self.joined(nodes));
+        row.primary_ns = self.primary_time(&placement);
+        row.varies = statement.varies.clone();
+        row.answer =
+            if statement.ordered { request.checksum_rows } else { request.checksum_rowset }.map(u128::to_le_bytes);
+        let read = self.replica_read(&request, &statement, &placement, destination);
+        if let Some((_, start_ns, _)) = read {
+            self.own_open_write(&mut row, &request, &statement, &earlier_writes, start_ns);
+        }
+        let end_ns = request.end_ns().unwrap_or(request.start_ns);
+        self.pending.push_back(Pending { row, scope: statement.scope(), reads: statement.read_scope(), read, end_ns });
+        if request.kind == Kind::Disconnect {
+            self.transactions.end(request.session);
+            self.states.end(request.session);
+            self.sessions.remove(&request.session);
+        }
+        self.since_settled += 1;
+        if self.since_settled >= SETTLE_EVERY {
+            self.since_settled = 0;
+            self.settle(request.start_ns);
+        }
+    }
+
+    fn destination(&self, placement: &Placement) -> Option<Destination> {
+        if self.nodes.is_empty() {
+            return None;
+        }
+        match placement {
+            Placement::NotNeeded => None,
+            Placement::Ambiguous(_) => Some(Destination::Ambiguous),
+            Placement::Unseen => Some(Destination::Unseen),
+            Placement::Decided(sites) => {
+                let primary = sites.iter().any(|site| self.is_primary(site.node));
+                let replica = sites.iter().any(|site| !self.is_primary(site.node));
+                Some(match (primary, replica) {
+                    (true, true) => Destination::Both,
+                    (true, false) => Destination::Primary,
+                    _ => Destination::Replica,
+                })
+            }
+        }
+    }
+
+    fn is_primary(&self, node: NodeIndex) -> bool {
+        self.nodes.get(node).is_some_and(|node| node.role == Role::Primary)
+    }
+
+    fn joined(&self, nodes: &[NodeIndex]) -> Arc<str> {
+        crate::findings::names(nodes, &self.names).join("+").into()
+    }
+
+    fn primary_time(&self, placement: &Placement) -> Option<i64> {
+        let primary = self.nodes.iter().position(|node| node.role == Role::Primary)?;
+        let execution = placement.on(primary)?;
+        execution.end_ns.map(|end| end.saturating_sub(execution.start_ns))
+    }
+
+    /// The replica that answered a statement with tables, when only replicas did.
+    fn replica_read(
+        &self,
+        request: &Request,
+        statement: &Statement,
+        placement: &Placement,
+        destination: Option<Destination>,
+    ) -> Option<(NodeIndex, i64, i64)> {
+        let Placement::Decided(sites) = placement else { return None };
+        if destination != Some(Destination::Replica)
+            || request.outcome != Outcome::Ok
+            || statement.read_scope().is_empty()
+        {
+            return None;
+        }
+        let site = sites.first()?;
+        let (start, end) = match &site.execution {
+            Some(execution) => (execution.start_ns, execution.end_ns),
+            None => (request.start_ns, request.end_ns()),
+        };
+        Some((site.node, start, end.or(request.end_ns()).unwrap_or(start)))
+    }
+
+    /// A read on a replica inside a transaction cannot see what that transaction wrote on the primary.
+    fn own_open_write(
+        &self,
+        row: &mut Row,
+        request: &Request,
+        statement: &Statement,
+        earlier: &[Written],
+        start_ns: i64,
+    ) {
+        let reads = statement.read_scope();
+        if let Some(written) = earlier.iter().find(|written| written.scope.touches(&reads)) {
+            row.staleness = Some("stale");
+            row.own = true;
+            row.any_table = written.scope == Scope::Any;
+            row.lag_ns = Some(request.start_ns.saturating_sub(written.end_ns).max(0));
+            row.uncertainty_ns = Some(start_ns.saturating_sub(request.start_ns).max(0));
+            row.missed = Some(shorten(&written.sql).into());
+        }
+    }
+
+    fn taint(&mut self, request: &Request, statement: &Statement, why: &Arc<str>) {
+        let at_ns = request.start_ns;
+        for table in &statement.writes {
+            self.tainted.entry(table.clone()).or_insert_with(|| (at_ns, why.clone()));
+        }
+    }
+
+    /// A request that committed writes. Where the primary's own trace has the execution, that bounds the commit best.
+    fn commit(&mut self, request: &Request, placement: &Placement, writes: &[Written]) {
+        let primary = self.nodes.iter().position(|node| node.role == Role::Primary);
+        let execution = primary.and_then(|node| placement.on(node));
+        let client_end = request.end_ns().unwrap_or(request.start_ns);
+        let (start_ns, end_ns) = match execution {
+            Some(execution) => (execution.start_ns, execution.end_ns.unwrap_or(client_end)),
+            None => (request.start_ns, client_end),
+        };
+        let name = primary.and_then(|node| self.names.get(node)).map_or("", |name| name);
+        let commit = Commit {
+            place: self.positions.place(name, start_ns, end_ns),
+            session: Some(request.session),
+            writes: writes.iter().map(|written| written.key).collect(),
+            any_table: writes.iter().all(|written| written.scope == Scope::Any),
+            sql: writes.first().map_or_else(|| Arc::from(""), |written| written.sql.clone()),
+        };
+        self.commits.push(commit, &scope(writes));
+    }
+
+    /// Every request that started before `frontier_ns` has been judged, so that all commits that ended before it are known.
+    fn settle(&mut self, frontier_ns: i64) {
+        self.commits.settle(frontier_ns);
+        while let Some(mut pending) = self
+            .pending
+            .pop_front_if(|pending| pending.end_ns.saturating_add(MARGIN_NS) < frontier_ns || frontier_ns == i64::MAX)
+        {
+            self.conclude(&mut pending);
+            if let Err(source) = self.writer.push(&pending.row) {
+                self.failed.get_or_insert(Error::Write { path: self.writer.path().into(), source });
+            }
+        }
+        let oldest_ns = self.pending.front().map_or(frontier_ns, |pending| pending.row.start_ns);
+        let (positions, nodes) = (&self.positions, self.nodes);
+        self.commits.forget(oldest_ns, |commit| {
+            let mut replicas = nodes.iter().filter(|node| node.role == Role::Replica);
+            replicas.all(|node| positions.applied(&node.name, &commit.place, oldest_ns, oldest_ns) == Applied::Yes)
+        });
+    }
+
+    /// The verdicts that need the commits before and during the request.
+    fn conclude(&self, pending: &mut Pending) {
+        let Pending { row, scope, reads, read, end_ns } = pending;
+        let session = row.session.cast_unsigned();
+        row.history = self.commits.history(scope, row.start_ns).cast_signed();
+        row.concurrent = !scope.is_empty() && self.commits.concurrent(scope, row.start_ns, *end_ns, session);
+        let mut tainted = self.tainted.iter().filter(|(table, (since_ns, _))| {
+            let named = match scope {
+                Scope::Any => true,
+                Scope::Tables(tables) => tables.contains(table),
+            };
+            named && since_ns < end_ns
+        });
+        row.tainted = tainted.next().map(|(_, (_, why))| why.clone());
+        row.unknown_writes = !scope.is_empty() && self.unknown_writes_ns.is_some_and(|since_ns| since_ns < *end_ns);
+        let Some((node, start_ns, read_end_ns)) = *read else { return };
+        if row.staleness.is_some() {
+            return;
+        }
+        let Some(name) = self.names.get(node) else { return };
+        let read = Read { node: name, session, scope: reads, sent_ns: row.start_ns, start_ns, end_ns: read_end_ns };
+        match judge(&read, &self.commits, &self.positions) {
+            Staleness::Current => row.staleness = Some("current"),
+            Staleness::Unknown => row.staleness = Some("unknown"),
+            Staleness::Stale(missed) => {
+                row.staleness = Some("stale");
+                row.own = missed.own;
+                row.any_table = missed.any_table;
+                row.lag_ns = i64::try_from(missed.lag_ns).ok();
+                row.uncertainty_ns = i64::try_from(missed.uncertainty_ns).ok();
+                row.missed = Some(shorten(&missed.sql).into());
+            }
+        }
+    }
+}
+
+impl Receive for Judging<'_> {
+    fn placed(&mut self, placed: Placed) {
+        self.judge(placed);
+    }
+
+    fn extra(&mut self, extra: Extra) {
+        let statement = self.statements.of(&extra.execution);
+        let shape = self.statements.text(&extra.execution);
+        // A COMMIT writes too; a repeated one is what a router does that retries it.
+        let mut session = intent::Session::new();
+        let control = self.statements.judge(&mut session, &extra.execution).control;
+        let repeated_commit = extra.repeats.is_some() && control == Some(Control::Commit);
+        self.extras.push(&extra, &shape, statement.is_write() || repeated_commit);
+        if self.is_primary(extra.node) && statement.is_write() && extra.execution.outcome == Outcome::Ok {
+            let row = &extra.execution;
+            let end_ns = row.end_ns().unwrap_or(row.start_ns);
+            let name = self.names.get(extra.node).map_or("", |name| name);
+            let commit = Commit {
+                place: self.positions.place(name, row.start_ns, end_ns),
+                session: None,
+                writes: vec![(u64::MAX, row.seq)],
+                any_table: statement.writes_any,
+                sql: row.sql.clone().unwrap_or_else(|| Arc::from("")),
+            };
+            self.commits.push(commit, &statement.write_scope());
+        }
+    }
+}
+
+/// What the request itself tells.
+fn row(request: &Request, key: (u64, u32), needed: bool) -> Row {
+    let number = |value: Option<u64>| value.and_then(|value| i64::try_from(value).ok());
+    Row {
+        session: request.session.cast_signed(),
+        seq: request.seq.into(),
+        recorded_session: key.0.cast_signed(),
+        recorded_seq: key.1.into(),
+        start_ns: request.start_ns,
+        kind: Some(request.kind.as_str()),
+        shape: request.shape_id.map(u64::cast_signed),
+        sql: request.sql.as_deref().map(|sql| shorten(sql).into()),
+        needed,
+        outcome: Some(request.outcome.as_str()),
+        error_code: request.error_code.as_deref().map(Arc::from),
+        duration_ns: number(request.duration_ns),
+        row_count: number(request.rows),
+        affected: number(request.affected),
+        late: request.late_cause == Some(LateCause::ReplayerLate),
+        ..Row::default()
+    }
+}

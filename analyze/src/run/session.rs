@@ -1,0 +1,127 @@
+//! Where a client session stands with its transaction.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use splitproof_capture::trace::{Outcome, Request, TransactionStatus};
+
+use super::statement::{Named, Statement};
+use crate::intent::Control;
+use crate::staleness::Scope;
+
+/// A write of the open transaction.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    pub key: (u64, u32),
+    pub end_ns: i64,
+    pub scope: Scope,
+    pub sql: Arc<str>,
+}
+
+/// What a request did to its session's transaction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Effect {
+    /// An explicit transaction ended with it; true when it committed.
+    pub ended: Option<bool>,
+    /// What was committed by it.
+    pub committed: Vec<Written>,
+}
+
+/// The transaction of one session, and its prepared statements and cursors.
+#[derive(Debug, Default)]
+pub(super) struct Transaction {
+    names: HashMap<String, Arc<Statement>>,
+    open: bool,
+    failed: bool,
+    /// Writes that are not committed yet.
+    pub writes: Vec<Written>,
+}
+
+/// Names that are remembered for one session.
+const NAMES: usize = 1_000;
+
+impl Transaction {
+    /// What a statement does in this session: EXECUTE and FETCH do what has the name.
+    pub(super) fn resolve(&mut self, statement: Arc<Statement>) -> Arc<Statement> {
+        match &statement.named {
+            Some(Named::Gives(name, inner)) => {
+                if self.names.len() >= NAMES {
+                    self.names.clear();
+                }
+                self.names.insert(name.clone(), Arc::new((**inner).clone()));
+                statement
+            }
+            Some(Named::Uses(name)) => self.names.get(name).cloned().unwrap_or_else(|| {
+                // Prepared out of sight: it may read anything. That it may write shows in its intent.
+                Arc::new(Statement { reads_any: true, ..(*statement).clone() })
+            }),
+            None => statement,
+        }
+    }
+
+    /// Takes the session's next request.
+    pub(super) fn step(
+        &mut self,
+        request: &Request,
+        statement: &Statement,
+        control: Option<Control>,
+        key: (u64, u32),
+    ) -> Effect {
+        let was_open = self.open;
+        let was_failed = self.failed;
+        let ok = request.outcome == Outcome::Ok;
+        // In a pipeline every request reports the status at the pipeline's end; only the one with the Sync reached it.
+        let told = request.messages.is_empty() || request.messages.contains(['Q', 'S']);
+        if let Some(status) = request.transaction.filter(|_| told) {
+            self.open = status != TransactionStatus::Idle;
+            self.failed = status == TransactionStatus::Failed;
+        } else if ok {
+            // Where the status is not told, the text tells.
+            match control {
+                Some(Control::Begin) => self.open = true,
+                Some(Control::Commit | Control::Rollback) => self.open = false,
+                _ => {}
+            }
+        }
+        let ends = was_open && !self.open;
+        let mut effect = Effect::default();
+        if ok && statement.is_write() {
+            self.writes.push(Written {
+                key,
+                end_ns: request.end_ns().unwrap_or(request.start_ns),
+                scope: statement.write_scope(),
+                sql: request.sql.clone().unwrap_or_else(|| Arc::from("")),
+            });
+        }
+        if !self.open {
+            let committed = if was_open {
+                ok && !was_failed && control != Some(Control::Rollback)
+            } else {
+                // Without an explicit transaction a statement commits itself.
+                ok
+            };
+            let writes = std::mem::take(&mut self.writes);
+            if committed {
+                effect.committed = writes;
+            }
+            if ends {
+                effect.ended = Some(committed);
+            }
+        }
+        effect
+    }
+}
+
+/// The tables that some writes touch together.
+pub(super) fn scope(writes: &[Written]) -> Scope {
+    let mut all = Vec::new();
+    for written in writes {
+        match &written.scope {
+            Scope::Any => return Scope::Any,
+            Scope::Tables(tables) => all.extend(tables.iter().cloned()),
+        }
+    }
+    all.sort();
+    all.dedup();
+    Scope::Tables(all)
+}

@@ -1,0 +1,109 @@
+//! Requests and node traces, read side by side in start order.
+
+use splitproof_capture::trace::{Request, Requests};
+
+use super::{Error, Run};
+use crate::attribution::{Attributor, Contradiction, Pinning, Placed, Placement, Receive, needs_execution};
+
+/// Rows after which the attributor looks at what can be decided.
+const STEP: u32 = 128;
+
+/// What the node traces hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Executions per node.
+    pub executions: Vec<u64>,
+    /// Time that the primary spent on all of them, nanoseconds.
+    pub primary_ns: u64,
+}
+
+/// One input with its next row.
+struct Input {
+    rows: Requests,
+    next: Option<Request>,
+}
+
+impl Input {
+    fn new(mut rows: Requests) -> Result<Self, Error> {
+        let next = rows.next().transpose()?;
+        Ok(Input { rows, next })
+    }
+
+    fn take(&mut self) -> Result<Option<Request>, Error> {
+        let next = self.rows.next().transpose()?;
+        Ok(std::mem::replace(&mut self.next, next))
+    }
+}
+
+/// Attributes every request. The inner error says that the run contradicts the assumed pinning.
+pub(super) fn sweep(
+    run: &Run,
+    pinning: Pinning,
+    out: &mut dyn Receive,
+) -> Result<Result<Counts, Contradiction>, Error> {
+    if run.nodes().is_empty() {
+        for request in run.reader().requests() {
+            let request = request?;
+            let placement = if needs_execution(&request) { Placement::Unseen } else { Placement::NotNeeded };
+            out.placed(Placed { request, placement });
+        }
+        return Ok(Ok(Counts::default()));
+    }
+    let mut counts = Counts { executions: vec![0; run.nodes().len()], primary_ns: 0 };
+    let mut attributor = Attributor::new(pinning);
+    let mut clients = Input::new(run.reader().requests())?;
+    let mut nodes = Vec::new();
+    for node in run.nodes() {
+        nodes.push(Input::new(run.reader().node(&node.name)?)?);
+    }
+    let mut steps = 0;
+    loop {
+        let client_ns = clients.next.as_ref().map(|row| row.start_ns);
+        let earliest = nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(node, input)| input.next.as_ref().map(|row| (row.start_ns, node)))
+            .min();
+        let now_ns = match (client_ns, earliest) {
+            (Some(client), Some((start, node))) if start < client => {
+                feed_node(&mut nodes, node, &mut attributor, &mut counts)?;
+                start
+            }
+            (Some(client), _) => {
+                if let Some(request) = clients.take()? {
+                    attributor.request(request);
+                }
+                client
+            }
+            (None, Some((start, node))) => {
+                feed_node(&mut nodes, node, &mut attributor, &mut counts)?;
+                start
+            }
+            (None, None) => break,
+        };
+        steps += 1;
+        if steps == STEP {
+            steps = 0;
+            if let Err(contradiction) = attributor.advance(now_ns, out) {
+                return Ok(Err(contradiction));
+            }
+        }
+    }
+    Ok(attributor.finish(out).map(|()| counts))
+}
+
+fn feed_node(nodes: &mut [Input], node: usize, attributor: &mut Attributor, counts: &mut Counts) -> Result<(), Error> {
+    let Some(input) = nodes.get_mut(node) else { return Ok(()) };
+    let Some(row) = input.take()? else { return Ok(()) };
+    if needs_execution(&row) {
+        if let Some(count) = counts.executions.get_mut(node) {
+            *count += 1;
+        }
+        // The primary is the first node.
+        if node == 0 {
+            counts.primary_ns += row.duration_ns.unwrap_or(0);
+        }
+    }
+    attributor.execution(node, row);
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! The commits of a run, by table.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::position::Place;
+
+/// What a commit wrote, or what a read reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// These tables.
+    Tables(Vec<Arc<str>>),
+    /// Not known, so any table.
+    Any,
+}
+
+impl Scope {
+    /// True when there is no table at all.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Scope::Tables(tables) if tables.is_empty())
+    }
+
+    /// True when both may have a table in common.
+    pub fn touches(&self, other: &Scope) -> bool {
+        match (self, other) {
+            (Scope::Tables(own), Scope::Tables(others)) => own.iter().any(|table| others.contains(table)),
+            _ => !self.is_empty() && !other.is_empty(),
+        }
+    }
+}
+
+/// One commit at the primary.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// Place in time and in the replication stream.
+    pub place: Place,
+    /// The client session, where it is known.
+    pub session: Option<u64>,
+    /// The recorded requests that wrote, by session and seq: what makes it the same commit in both runs.
+    pub writes: Vec<(u64, u32)>,
+    /// True when its tables are not known.
+    pub any_table: bool,
+    /// One of the statements that wrote.
+    pub sql: Arc<str>,
+}
+
+/// A commit with the digest of all commits on its table up to it.
+#[derive(Clone, Debug)]
+struct Entry {
+    commit: Arc<Commit>,
+    history: u64,
+}
+
+/// Commits on one table, by their end.
+#[derive(Debug, Default)]
+struct Table {
+    settled: VecDeque<Entry>,
+    /// Digest of what was forgotten, and of all when nothing is settled.
+    forgotten: u64,
+    recent: BTreeMap<(i64, u64), Arc<Commit>>,
+}
+
+/// Every commit that may still matter.
+///
+/// Commits on tables that are not known stand under a name of their own and are looked at for every table. Memory grows with
+/// the commits that a replica has not applied yet.
+#[derive(Debug, Default)]
+pub struct Commits {
+    tables: HashMap<Arc<str>, Table>,
+    any: Table,
+    number: u64,
+}
+
+impl Commits {
+    /// Takes a commit.
+    pub fn push(&mut self, commit: Commit, scope: &Scope) {
+        self.number += 1;
+        let key = (commit.place.end_ns, self.number);
+        let commit = Arc::new(commit);
+        match scope {
+            Scope::Any => drop(self.any.recent.insert(key, commit)),
+            Scope::Tables(tables) => {
+                for table in tables {
+                    self.tables.entry(table.clone()).or_default().recent.insert(key, commit.clone());
+                }
+            }
+        }
+    }
+
+    /// Nothing that ends before this time will be pushed any more: the order up to it is final.
+    pub fn settle(&mut self, before_ns: i64) {
+        for table in self.tables.values_mut().chain([&mut self.any]) {
+            table.settle(before_ns);
+        }
+    }
+
+    /// Forgets settled commits that ended before this time and of which `applied` says that every replica has them.
+    pub fn forget(&mut self, before_ns: i64, applied: impl Fn(&Commit) -> bool) {
+        for table in self.tables.values_mut().chain([&mut self.any]) {
+            while let Some(entry) =
+                table.settled.pop_front_if(|entry| entry.commit.place.end_ns < before_ns && applied(&entry.commit))
+            {
+                table.forgotten = entry.history;
+            }
+        }
+    }
+
+    /// Digest of the commits on these tables that ended before this time, in their order. Two runs with the same digest wrote the
+    /// same before.
+    pub fn history(&self, scope: &Scope, before_ns: i64) -> u64 {
+        let of_table = |(name, table): (&Arc<str>, &Table)| match table.history(before_ns) {
+            0 => 0,
+            history => mix(history, xxh3_64(name.as_bytes())),
+        };
+        // A sum, because the order in which the tables are looked at means nothing.
+        self.of(scope).map(of_table).fold(mix(self.any.history(before_ns), 0), u64::wrapping_add)
+    }
+
+    /// True when another session's commit on these tables was under way between these times.
+    pub fn concurrent(&self, scope: &Scope, start_ns: i64, end_ns: i64, session: u64) -> bool {
+        self.each(scope).any(|table| table.concurrent(start_ns, end_ns, session))
+    }
+
+    /// Commits on these tables that ended before this time and are not forgotten; by table, oldest first.
+    pub fn before(&self, scope: &Scope, before_ns: i64) -> impl Iterator<Item = &Commit> {
+        self.each(scope).flat_map(move |table| {
+            table.settled.iter().map(|entry| &*entry.commit).take_while(move |commit| commit.place.end_ns < before_ns)
+        })
+    }
+
+    /// The tables of a scope by name.
+    fn of(&self, scope: &Scope) -> impl Iterator<Item = (&Arc<str>, &Table)> {
+        let (named, all) = match scope {
+            Scope::Tables(names) => (Some(names), None),
+            Scope::Any => (None, Some(&self.tables)),
+        };
+        let named = named.into_iter().flatten().filter_map(|name| self.tables.get_key_value(name));
+        named.chain(all.into_iter().flatten())
+    }
+
+    fn each(&self, scope: &Scope) -> impl Iterator<Item = &Table> {
+        // What reads no table misses nothing, not even what was written to unknown ones.
+        let any = (!scope.is_empty()).then_some(&self.any);
+        self.of(scope).map(|(_, table)| table).chain(any)
+    }
+}
+
+impl Table {
+    fn settle(&mut self, before_ns: i64) {
+        while let Some(first) = self.recent.first_entry() {
+            if first.key().0 >= before_ns {
+                break;
+            }
+            let commit = first.remove();
+            let mut history = self.settled.back().map_or(self.forgotten, |entry| entry.history);
+            for &(session, seq) in &commit.writes {
+                history = mix(history, mix(session, u64::from(seq)));
+            }
+            self.settled.push_back(Entry { commit, history });
+        }
+    }
+
+    fn history(&self, before_ns: i64) -> u64 {
+        let count = self.settled.partition_point(|entry| entry.commit.place.end_ns < before_ns);
+        count.checked_sub(1).and_then(|at| self.settled.get(at)).map_or(self.forgotten, |entry| entry.history)
+    }
+
+    fn concurrent(&self, start_ns: i64, end_ns: i64, session: u64) -> bool {
+        let overlaps = |commit: &Commit| {
+            commit.place.end_ns >= start_ns && commit.place.start_ns <= end_ns && commit.session != Some(session)
+        };
+        let settled = self.settled.iter().rev().take_while(|entry| entry.commit.place.end_ns >= start_ns);
+        settled.map(|entry| &*entry.commit).chain(self.recent.values().map(|commit| &**commit)).any(overlaps)
+    }
+}
+
+fn mix(a: u64, b: u64) -> u64 {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&a.to_le_bytes());
+    bytes[8..].copy_from_slice(&b.to_le_bytes());
+    xxh3_64(&bytes)
+}
