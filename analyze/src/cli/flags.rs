@@ -30,6 +30,9 @@ pub enum Command {
         after_help = "Example:\n  splitproof-analyze check --fixture samples/fixtures/postgresql.yaml --pair pair.toml --junit check.xml"
     )]
     Check(CheckFlags),
+    /// List the numbers that a gate can ask about.
+    #[command(after_help = "Example:\n  splitproof-analyze metrics")]
+    Metrics,
 }
 
 /// How a result is printed.

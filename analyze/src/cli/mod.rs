@@ -2,12 +2,13 @@
 //!
 //! - `flags`: what can be typed; only `main` and this folder see it
 //! - `plan`: the same, checked, as plain data
-//! - `check`, `compare`, `coverage`: one file per command
+//! - `check`, `compare`, `coverage`, `metrics`: one file per command
 
 mod check;
 mod compare;
 mod coverage;
 mod flags;
+mod metrics;
 mod plan;
 
 use std::io::ErrorKind;
@@ -21,6 +22,7 @@ pub fn run(plan: Plan) -> anyhow::Result<u8> {
         Plan::Check(check) => check::run(&check),
         Plan::Compare(compare) => compare::run(&compare),
         Plan::Coverage(coverage) => coverage::run(&coverage),
+        Plan::Metrics => metrics::run(),
     }
 }
 

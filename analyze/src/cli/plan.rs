@@ -22,6 +22,8 @@ pub enum Plan {
     Compare(Compare),
     /// Measure a fixture's coverage.
     Coverage(Coverage),
+    /// List the metrics.
+    Metrics,
 }
 
 /// Compare two runs.
@@ -56,6 +58,7 @@ impl TryFrom<Flags> for Plan {
             Command::Compare(flags) => compare(flags).map(Plan::Compare),
             Command::Coverage(flags) => coverage(flags).map(Plan::Coverage),
             Command::Check(flags) => check(flags).map(Plan::Check),
+            Command::Metrics => Ok(Plan::Metrics),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The answer of a query, row by row.
 
-use arrow::array::{Array, BooleanArray, Float64Array, Int64Array, StringArray};
+use arrow::array::{Array, BooleanArray, Float64Array, Int64Array, StringArray, StringViewArray};
 use arrow::record_batch::RecordBatch;
 
 use super::session::Error;
@@ -75,6 +75,10 @@ impl Record<'_> {
 
     /// A text that may be null.
     pub fn maybe_text(&self, column: &'static str) -> Result<Option<String>, Error> {
+        // DataFusion's planner turns some texts into views, whatever its settings say: a NULL cast to text in a UNION is one.
+        if let Ok(array) = self.cell::<StringViewArray>(column, "a text") {
+            return Ok(array.map(|array| array.value(self.row).to_string()));
+        }
         Ok(self.cell::<StringArray>(column, "a text")?.map(|array| array.value(self.row).to_string()))
     }
 
