@@ -53,6 +53,8 @@ pub(super) fn assemble(
             entry.examples.push(AnswerExample {
                 class: meaning.class,
                 reason: meaning.reason,
+                requests: compared.requests,
+                baseline_only: meaning.side == Some(Side::Baseline),
                 baseline: compared.baseline.example,
                 baseline_rows: compared.baseline.rows,
                 candidate: compared.candidate.example,

@@ -152,6 +152,10 @@ pub struct AnswerExample {
     pub class: AnswerClass,
     /// Why, in one sentence.
     pub reason: String,
+    /// How many requests of the shape are like this one.
+    pub requests: u64,
+    /// True where only the baseline's side explains it, so that the candidate is not to blame.
+    pub baseline_only: bool,
     /// The request in the baseline.
     pub baseline: Example,
     /// Rows of the baseline's answer.
