@@ -65,6 +65,9 @@ pub struct CompareFlags {
     /// Write the conditions as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Keep every request of both runs as judged, in DIR/baseline.parquet and DIR/candidate.parquet (docs/judged.md).
+    #[arg(long, value_name = "DIR")]
+    pub requests: Option<PathBuf>,
     /// Memory for joins and sorts; more is spilled to disk (TMPDIR).
     #[arg(long, value_name = "SIZE", default_value = "1GB")]
     pub memory: String,

@@ -72,6 +72,9 @@ fn compare(flags: CompareFlags) -> anyhow::Result<Compare> {
     for path in [&flags.html, &flags.json, &flags.junit].into_iter().flatten() {
         writable(path)?;
     }
+    if let Some(dir) = &flags.requests {
+        ensure!(!dir.exists() || dir.is_dir(), "{}: is a file; name a directory", dir.display());
+    }
     let fixture = if flags.fixture.is_empty() { None } else { Some(shapes(&flags.fixture)?) };
     Ok(Compare {
         options: Options {
@@ -79,6 +82,7 @@ fn compare(flags: CompareFlags) -> anyhow::Result<Compare> {
             candidate: flags.candidate,
             memory: size(&flags.memory)?,
             fixture,
+            requests: flags.requests,
         },
         gate,
         html: flags.html,

@@ -12,7 +12,7 @@ mod judged;
 mod latency;
 mod metrics;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use splitproof_replay::catalog::{Catalog, CatalogError};
@@ -36,6 +36,8 @@ pub struct Options {
     pub memory: usize,
     /// Shapes of the fixture (id and text), to measure its coverage.
     pub fixture: Option<Vec<(u64, String)>>,
+    /// Directory in which the judged requests of both runs are kept; it is made when it is not there.
+    pub requests: Option<PathBuf>,
 }
 
 /// An error of a comparison.
@@ -53,6 +55,14 @@ pub enum Error {
     /// There is no directory for intermediate files.
     #[error("cannot make a temporary directory: {source}; set TMPDIR to a directory with free space")]
     Temporary {
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The judged requests cannot be kept.
+    #[error("{}: cannot keep the judged requests here: {source}", .dir.display())]
+    Keep {
+        /// The directory.
+        dir: PathBuf,
         /// What the operating system said.
         source: std::io::Error,
     },
@@ -87,6 +97,13 @@ fn catalog(options: &Options) -> Result<Option<Arc<Catalog>>, Error> {
     Ok(None)
 }
 
+/// Copies a file of judged requests to where the user wants it.
+fn keep(rows: &Path, dir: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let Some(name) = rows.file_name() else { return Ok(()) };
+    std::fs::copy(rows, dir.join(name)).map(drop)
+}
+
 /// Compares two runs.
 pub fn compare(options: &Options) -> Result<Comparison, Error> {
     let temporary =
@@ -102,6 +119,9 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
         let mut statements = Statements::new(catalog.clone());
         let rows = temporary.path().join(format!("{}.parquet", side.table()));
         let judgement = pass(&run, &mut statements, &rows)?;
+        if let Some(dir) = &options.requests {
+            keep(&rows, dir).map_err(|source| Error::Keep { dir: dir.clone(), source })?;
+        }
         engine.register(side, &rows)?;
         let queries = RunQueries { engine: &engine, side };
         judged.push(judged::assemble(&run, &statements, judgement, &queries)?);

@@ -29,6 +29,7 @@ fn run(baseline: &str, candidate: &str) -> Comparison {
         candidate: dir.path().join("candidate"),
         memory: 256 << 20,
         fixture: None,
+        requests: None,
     };
     scenario(baseline).write(&options.baseline);
     scenario(candidate).write(&options.candidate);
@@ -270,7 +271,7 @@ fn the_recording_can_be_the_baseline() {
     let (recording, candidate) = (dir.path().join("recording"), dir.path().join("run"));
     scenario(CLEAN).write_recording(&recording);
     scenario(&with_positions(CLEAN)).write(&candidate);
-    let options = Options { baseline: recording, candidate, memory: 256 << 20, fixture: None };
+    let options = Options { baseline: recording, candidate, memory: 256 << 20, fixture: None, requests: None };
     let found = compare(&options).unwrap();
     assert!(!found.baseline.run.has_evidence);
     assert!(found.baseline.grid.cells.is_empty());
@@ -284,7 +285,7 @@ fn runs_of_different_recordings_are_refused() {
     let (baseline, candidate) = (dir.path().join("a"), dir.path().join("b"));
     scenario("1 10..12 SELECT 1 -> S1").write(&baseline);
     scenario("9 10..12 SELECT 1 -> S1").write(&candidate);
-    let options = Options { baseline, candidate, memory: 256 << 20, fixture: None };
+    let options = Options { baseline, candidate, memory: 256 << 20, fixture: None, requests: None };
     let error = compare(&options).unwrap_err();
     assert!(matches!(error, Error::Unrelated { .. }), "{error}");
 }
