@@ -364,21 +364,26 @@ impl<'a> Judging<'a> {
         row.tainted = tainted.next().map(|(_, (_, why))| why.clone());
         row.unknown_writes = !scope.is_empty() && self.unknown_writes_ns.is_some_and(|since_ns| since_ns < *end_ns);
         let Some((node, start_ns, read_end_ns)) = *read else { return };
-        if row.staleness.is_some() {
-            return;
-        }
         let Some(name) = self.names.get(node) else { return };
         let read = Read { node: name, session, scope: reads, sent_ns: row.start_ns, start_ns, end_ns: read_end_ns };
+        // A write of its own open transaction, which it has missed for certain, may not be the oldest that it missed.
+        let missed_own = row.staleness.is_some();
         match judge(&read, &self.commits, &self.positions) {
+            Staleness::Current | Staleness::Unknown if missed_own => {}
             Staleness::Current => row.staleness = Some("current"),
             Staleness::Unknown => row.staleness = Some("unknown"),
             Staleness::Stale(missed) => {
                 row.staleness = Some("stale");
-                row.own = missed.own;
-                row.any_table = missed.any_table;
-                row.lag_ns = i64::try_from(missed.lag_ns).ok();
-                row.uncertainty_ns = i64::try_from(missed.uncertainty_ns).ok();
-                row.missed = Some(shorten(&missed.sql).into());
+                let lag_ns = i64::try_from(missed.lag_ns).ok();
+                if lag_ns > row.lag_ns {
+                    row.lag_ns = lag_ns;
+                    row.uncertainty_ns = i64::try_from(missed.uncertainty_ns).ok();
+                }
+                if !missed_own {
+                    row.own = missed.own;
+                    row.any_table = missed.any_table;
+                    row.missed = Some(shorten(&missed.sql).into());
+                }
             }
         }
     }

@@ -139,6 +139,20 @@ fn a_read_inside_a_writing_transaction_on_a_replica_splits_it() {
 }
 
 #[test]
+fn the_oldest_missed_write_counts_inside_a_writing_transaction_too() {
+    let text = "
+        2 30..32 UPDATE stock SET n = 9 -> P2:30..31
+        1 60..62 BEGIN -> P1 S1
+        1 64..66 UPDATE stock SET n = 1 -> P1
+        1 68..70 SELECT n FROM stock -> S1
+        1 72..74 COMMIT -> P1 S1\n";
+    let found = alone(&(text.to_owned() + &paused(100)));
+    let stale = &found.candidate.stale_reads;
+    assert_eq!((stale.len(), stale[0].writer), (1, Writer::Own), "{stale:?}");
+    assert_eq!(stale[0].lag_ms[2], 37.0, "from 31 to 68, not from 66");
+}
+
+#[test]
 fn a_transaction_that_only_reads_may_run_on_either_node() {
     let text = "
         1 10..12 BEGIN -> P1 S1
