@@ -1,8 +1,24 @@
-//! The sandbox against real servers.
+//! The sandbox against real servers, and the tools against the sandbox.
+//!
+//! - `sandbox`, `shop`: the pair, and the workload through pgpool-II
+//! - `replay`: the replayer's promises, through its library
+//! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
+//! - `stage`: the pair and the replays that those share; `tools`: the tools as their users run them
+//! - `verdict`: what `compare` writes, as far as the tests read it; `pgpool_log`: the second opinion on destinations
 
+mod bad_input;
+mod catalogue;
+mod demo;
+mod destinations;
+mod pgpool_log;
+mod probe;
 mod replay;
 mod sandbox;
 mod shop;
+mod stage;
+mod staleness;
+mod tools;
+mod verdict;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
