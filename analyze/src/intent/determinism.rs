@@ -96,11 +96,11 @@ fn called(statement: &Statement, functions: &Functions) -> Option<Variation> {
     of_calls.chain(of_surroundings).chain(of_views.map(|_| Variation::Server)).next()
 }
 
-/// A written table whose columns may be filled by a volatile default.
+/// A written table whose columns may be filled by a default that varies.
 fn filled_default(statement: &Statement, catalog: Option<&Catalog>) -> Option<Variation> {
     let fills = matches!(statement.kind, StatementKind::Insert | StatementKind::Merge | StatementKind::CopyFrom)
         || statement.modifying_cte;
-    let defaults = &catalog.filter(|_| fills)?.volatile_defaults;
+    let defaults = &catalog.filter(|_| fills)?.varying_defaults;
     let default = defaults.iter().find(|default| {
         statement.writes.iter().any(|table| {
             table.name == default.table && table.schema.as_ref().is_none_or(|schema| *schema == default.schema)

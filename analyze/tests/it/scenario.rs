@@ -21,7 +21,7 @@ use splitproof_capture::sql::shape_id;
 use splitproof_capture::trace::{
     Engine, Kind, Losses, Options, Outcome, Param, Position, Request, Role, Sink, TransactionStatus, Writer,
 };
-use splitproof_replay::catalog::{Catalog, VolatileDefault};
+use splitproof_replay::catalog::{Catalog, VaryingDefault};
 
 /// A run, as rows.
 #[derive(Default)]
@@ -254,11 +254,11 @@ impl Scenario {
 }
 
 fn catalog() -> Catalog {
-    let default = VolatileDefault {
+    let default = VaryingDefault {
         schema: "public".into(),
         table: "orders".into(),
         column: "id".into(),
         expression: "nextval('orders_id_seq'::regclass)".into(),
     };
-    Catalog { volatile_defaults: vec![default], ..Catalog::default() }
+    Catalog { varying_defaults: vec![default], ..Catalog::default() }
 }

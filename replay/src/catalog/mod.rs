@@ -23,8 +23,8 @@ pub struct Catalog {
     pub search_path: Vec<String>,
     /// Every function and procedure, those of the system too.
     pub functions: Vec<Function>,
-    /// Columns whose default calls a volatile function, so that two inserts of the same text differ.
-    pub volatile_defaults: Vec<VolatileDefault>,
+    /// Columns whose default calls a function that is not immutable, or asks for the time: two inserts of the same text may differ.
+    pub varying_defaults: Vec<VaryingDefault>,
     /// Relations that are more than an ordinary, permanent table.
     pub relations: Vec<Relation>,
 }
@@ -82,7 +82,7 @@ pub enum FunctionKind {
 
 /// A column whose default calls a volatile function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VolatileDefault {
+pub struct VaryingDefault {
     /// Schema of the table.
     pub schema: String,
     /// Table.

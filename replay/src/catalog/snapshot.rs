@@ -2,7 +2,7 @@
 
 use tokio_postgres::{Client, Error, Row};
 
-use super::{Catalog, Function, FunctionKind, Relation, VolatileDefault, Volatility};
+use super::{Catalog, Function, FunctionKind, Relation, VaryingDefault, Volatility};
 use crate::control::{Control, ControlError};
 
 const SETTINGS: &str =
@@ -14,9 +14,10 @@ const FUNCTIONS: &str = "\
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang \
     ORDER BY 1, 2, 3";
 
+/// Columns whose default may give another value next time: it calls a function that is not immutable, or asks for the time.
 /// A default names its functions in the text that `pg_get_expr` gives, each followed by a parenthesis. The name must not
 /// be the end of a longer one.
-const VOLATILE_DEFAULTS: &str = "\
+const VARYING_DEFAULTS: &str = "\
     WITH defaults AS ( \
         SELECT n.nspname::text AS schema, c.relname::text AS relation, a.attname::text AS attribute, a.attnum, \
                CASE WHEN a.attidentity <> '' THEN 'nextval' ELSE pg_get_expr(d.adbin, d.adrelid) END AS expression \
@@ -26,9 +27,9 @@ const VOLATILE_DEFAULTS: &str = "\
         LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
         WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND (a.attidentity <> '' OR a.atthasdef) \
           AND n.nspname NOT IN ('pg_catalog', 'information_schema')), \
-    names AS (SELECT DISTINCT quote_ident(proname) || '(' AS name FROM pg_proc WHERE provolatile = 'v') \
+    names AS (SELECT DISTINCT quote_ident(proname) || '(' AS name FROM pg_proc WHERE provolatile <> 'i') \
     SELECT schema, relation, attribute, expression FROM defaults \
-    WHERE expression = 'nextval' OR EXISTS ( \
+    WHERE expression = 'nextval' OR expression ~ '\\m(CURRENT_DATE|CURRENT_TIME|LOCALTIME)' OR EXISTS ( \
         SELECT FROM names \
         WHERE strpos(expression, name) > 0 \
           AND (strpos(expression, name) = 1 \
@@ -52,14 +53,14 @@ impl Catalog {
 async fn read(client: &Client) -> Result<Catalog, Error> {
     let settings = client.query_one(SETTINGS, &[]).await?;
     let functions = client.query(FUNCTIONS, &[]).await?;
-    let defaults = client.query(VOLATILE_DEFAULTS, &[]).await?;
+    let defaults = client.query(VARYING_DEFAULTS, &[]).await?;
     let relations = client.query(RELATIONS, &[]).await?;
     Ok(Catalog {
         server_version: settings.try_get(0)?,
         database: settings.try_get(1)?,
         search_path: settings.try_get(2)?,
         functions: functions.iter().map(function).collect::<Result<_, _>>()?,
-        volatile_defaults: defaults.iter().map(volatile_default).collect::<Result<_, _>>()?,
+        varying_defaults: defaults.iter().map(varying_default).collect::<Result<_, _>>()?,
         relations: relations.iter().map(relation).collect::<Result<_, _>>()?,
     })
 }
@@ -86,8 +87,8 @@ fn function(row: &Row) -> Result<Function, Error> {
     })
 }
 
-fn volatile_default(row: &Row) -> Result<VolatileDefault, Error> {
-    Ok(VolatileDefault {
+fn varying_default(row: &Row) -> Result<VaryingDefault, Error> {
+    Ok(VaryingDefault {
         schema: row.try_get(0)?,
         table: row.try_get(1)?,
         column: row.try_get(2)?,

@@ -5,7 +5,7 @@ mod session;
 
 use std::sync::Arc;
 
-use splitproof_replay::catalog::{Catalog, Function, FunctionKind, Relation, VolatileDefault, Volatility};
+use splitproof_replay::catalog::{Catalog, Function, FunctionKind, Relation, VaryingDefault, Volatility};
 
 use super::{Intent, Judge, RequestView, Session, Verdict};
 
@@ -44,7 +44,7 @@ fn catalog() -> Catalog {
             kind: 'r',
             persistence: 'u',
         }],
-        volatile_defaults: vec![VolatileDefault {
+        varying_defaults: vec![VaryingDefault {
             schema: "public".to_owned(),
             table: "audit".to_owned(),
             column: "id".to_owned(),
