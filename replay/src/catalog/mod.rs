@@ -80,7 +80,7 @@ pub enum FunctionKind {
     Window,
 }
 
-/// A column whose default calls a volatile function.
+/// A column whose default calls a function that is not immutable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VaryingDefault {
     /// Schema of the table.
