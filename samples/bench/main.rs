@@ -26,7 +26,7 @@ struct Cli {
     #[arg(long, value_name = "FILE", default_value = "target/bench.json")]
     json: PathBuf,
     /// Statements that pgbench sends on each of its connections.
-    #[arg(long, value_name = "N", default_value_t = 8_000)]
+    #[arg(long, value_name = "N", default_value_t = 25_000)]
     statements: u32,
     /// Connections.
     #[arg(long, value_name = "N", default_value_t = 8)]

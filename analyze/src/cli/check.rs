@@ -24,14 +24,11 @@ pub fn run(plan: &Check) -> anyhow::Result<u8> {
         std::fs::write(path, junit::render(&report)?)
             .with_context(|| format!("{}: cannot write the report", path.display()))?;
     }
+    let text = match plan.format {
+        Format::Text => text::render(&report),
+        Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+    };
     let mut out = stdout().lock();
-    match plan.format {
-        Format::Text => write!(out, "{}", text::render(&report))?,
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut out, &report)?;
-            writeln!(out)?;
-        }
-    }
-    out.flush()?;
+    super::enough(out.write_all(text.as_bytes()).and_then(|()| out.flush())).context("cannot write to stdout")?;
     Ok(report.exit_code())
 }

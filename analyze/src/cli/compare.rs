@@ -28,8 +28,7 @@ pub fn run(plan: &Compare) -> anyhow::Result<u8> {
         Format::Json => &Json,
     };
     let mut out = BufWriter::new(stdout().lock());
-    exporter.write(report, &mut out)?;
-    out.flush()?;
+    super::enough(exporter.write(report, &mut out).and_then(|()| out.flush())).context("cannot write to stdout")?;
     Ok(verdict.decision.exit_code())
 }
 

@@ -100,7 +100,7 @@ pub struct CheckFlags {
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// How often a case is run at most while only reads on the primary are wrong with it.
-    #[arg(long, value_name = "N", default_value_t = splitproof_analyze::check::Plan::TRIES)]
+    #[arg(long, value_name = "N", default_value_t = splitproof_analyze::check::Plan::TRIES, value_parser = clap::value_parser!(u32).range(1..))]
     pub tries: u32,
     /// What to print on stdout.
     #[arg(long, value_enum, default_value = "text")]

@@ -26,6 +26,14 @@ pub fn run(plan: Plan) -> anyhow::Result<u8> {
     }
 }
 
+/// Takes a closed pipe for a reader who has read enough, so that the verdict's exit code still comes out.
+fn enough(written: std::io::Result<()>) -> std::io::Result<()> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
 /// Whether the reader of our output went away, as `head` does, which is its right.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

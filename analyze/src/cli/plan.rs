@@ -69,8 +69,18 @@ fn compare(flags: CompareFlags) -> anyhow::Result<Compare> {
         None => Gate::default(),
     };
     // Find out before the work, not after it.
-    for path in [&flags.html, &flags.json, &flags.junit].into_iter().flatten() {
+    let reports: Vec<&PathBuf> = [&flags.html, &flags.json, &flags.junit].into_iter().flatten().collect();
+    for (index, path) in reports.iter().enumerate() {
         writable(path)?;
+        ensure!(!reports[..index].contains(path), "{}: two reports cannot go to one file", path.display());
+        for run in [&flags.baseline, &flags.candidate] {
+            ensure!(
+                !lies_in(path, run),
+                "{}: lies in {}, which is compared; write reports elsewhere",
+                path.display(),
+                run.display()
+            );
+        }
     }
     if let Some(dir) = &flags.requests {
         ensure!(!dir.exists() || dir.is_dir(), "{}: is a file; name a directory", dir.display());
@@ -118,6 +128,15 @@ fn shapes(paths: &[PathBuf]) -> anyhow::Result<Vec<(u64, String)>> {
         shapes.extend(steps.map(|step| (shape_id(&step.sql), normalize(&step.sql).to_string())));
     }
     Ok(shapes)
+}
+
+/// Whether a file would lie in a directory, however the two are written.
+fn lies_in(file: &Path, dir: &Path) -> bool {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (parent.canonicalize(), dir.canonicalize()) {
+        (Ok(parent), Ok(dir)) => parent.starts_with(dir),
+        _ => false,
+    }
 }
 
 fn writable(path: &Path) -> anyhow::Result<()> {

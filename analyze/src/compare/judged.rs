@@ -120,6 +120,8 @@ fn summary(run: &Run, judgement: &Judgement, totals: &Totals, has_evidence: bool
     RunSummary {
         path: run.dir().display().to_string(),
         has_evidence,
+        whole: run.cut_short().is_none(),
+        has_positions: run.reader().manifest().positions.unwrap_or(0) > 0,
         nodes: nodes.collect(),
         begin: totals.begin_ns.map(timestamp),
         seconds: nanoseconds as f64 / 1e9,
@@ -264,9 +266,7 @@ fn unknowns(
         }
     }
     let mut notes = Vec::new();
-    if !manifest.complete {
-        notes.push("the trace was not ended in order: what came after its last flush is missing".to_string());
-    }
+    notes.extend(run.cut_short().map(String::from));
     for leftover in run.reader().leftovers() {
         notes.push(leftover.to_string());
     }

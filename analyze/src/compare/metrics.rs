@@ -12,6 +12,7 @@ fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
     let (judged, totals) = (&run.judged, &run.totals);
     let mut numbers = BTreeMap::from([
         ("requests", totals.requests as f64),
+        ("cut_short", if judged.run.whole { 0.0 } else { 1.0 }),
         ("errors", totals.errors as f64),
         ("incomplete", totals.incomplete as f64),
         ("replayer_late", totals.late as f64),
@@ -36,13 +37,17 @@ fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
             ("session_state_missed", run.states as f64),
             ("duplicated_writes", run.duplicates as f64),
             ("router_made_writes", run.made_writes as f64),
-            ("stale_reads", totals.stale as f64),
-            ("own_writes_missed", totals.own_missed as f64),
-            ("staleness_unknown", totals.staleness_unknown as f64),
-            ("max_lag_ms", totals.max_lag_ns.unwrap_or(0) as f64 / 1e6),
             ("unattributed", (attributed.ambiguous + attributed.unseen) as f64),
             ("unattributed_share", attributed.unattributed_share()),
         ]);
+        if judged.run.has_positions {
+            numbers.extend([
+                ("stale_reads", totals.stale as f64),
+                ("own_writes_missed", totals.own_missed as f64),
+                ("staleness_unknown", totals.staleness_unknown as f64),
+                ("max_lag_ms", totals.max_lag_ns.unwrap_or(0) as f64 / 1e6),
+            ]);
+        }
         if totals.eligible > 0 {
             let share = totals.eligible_on_replica as f64 / totals.eligible as f64;
             numbers.insert("replica_read_share_pct", share * 100.0);
@@ -76,6 +81,12 @@ pub(super) fn metrics(
         ("unverified_answers", of_class(AnswerClass::Unverified)),
         ("not_replayed", (answers.answers.only_baseline + answers.answers.only_candidate) as f64),
     ]);
+    if candidate.judged.run.has_evidence && !candidate.judged.run.has_positions {
+        // Without positions a stale answer cannot be told from a wrong one.
+        for name in ["stale_answers", "missing_answers", "mismatches"] {
+            pair.remove(name);
+        }
+    }
     let both = |name| old.get(name).copied().zip(new.get(name).copied());
     for (name, of) in
         [("p50_read_latency_delta_pct", "p50_read_latency_ms"), ("p99_read_latency_delta_pct", "p99_read_latency_ms")]

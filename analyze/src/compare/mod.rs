@@ -104,6 +104,11 @@ fn keep(rows: &Path, dir: &Path) -> std::io::Result<()> {
     std::fs::copy(rows, dir.join(name)).map(drop)
 }
 
+/// Whether two paths lead to one directory.
+fn same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
+}
+
 /// Compares two runs.
 pub fn compare(options: &Options) -> Result<Comparison, Error> {
     let temporary =
@@ -129,6 +134,14 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
     let (Some(mut candidate), Some(mut baseline)) = (judged.pop(), judged.pop()) else {
         return Err(Error::Empty { path: options.candidate.clone() });
     };
+    if catalog.is_none() && candidate.judged.run.has_evidence {
+        let note = "catalog.json is missing: only PostgreSQL's own functions are known, and no default that varies";
+        candidate.judged.unknowns.notes.push(note.to_string());
+    }
+    if same(&options.baseline, &options.candidate) {
+        let note = "baseline and candidate are the same run: nothing can differ";
+        candidate.judged.unknowns.notes.push(note.to_string());
+    }
     judged::set_baseline(&mut candidate, &baseline);
     let pair = PairQueries { engine: &engine };
     let shapes = judged::Shapes::of([&mut baseline, &mut candidate]);

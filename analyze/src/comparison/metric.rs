@@ -31,6 +31,7 @@ pub const METRICS: &[Metric] = &[
     run("requests", "requests"),
     run("errors", "requests that ended with an error"),
     run("incomplete", "requests whose connection broke, or that never finished"),
+    run("cut_short", "1 when the run was stopped, or sessions were refused or lost; else 0"),
     run(
         "read_only_txn_errors",
         "requests that belong to the primary and that a replica refused as read-only (SQLSTATE 25006)",

@@ -9,6 +9,10 @@ pub struct RunSummary {
     pub path: String,
     /// True when node traces tell where statements ran; a plain recording has none.
     pub has_evidence: bool,
+    /// True when the run holds all that was asked for: it was not stopped, and no session was refused or lost.
+    pub whole: bool,
+    /// True when the nodes' positions were sampled, without which staleness cannot be judged.
+    pub has_positions: bool,
     /// The watched nodes, the primary first.
     pub nodes: Vec<Node>,
     /// Start of the first request: RFC 3339, UTC.

@@ -9,8 +9,14 @@ use super::{Bound, BoundError, Condition};
 use crate::comparison::METRICS;
 
 /// Conditions that hold unless the file names the same metric: what the evidence does not reach cannot pass.
-const BUILT_IN: &[(&str, f64)] =
-    &[("unattributed_share", 0.0), ("parse_errors", 0.0), ("lost", 0.0), ("not_replayed", 0.0)];
+const BUILT_IN: &[(&str, f64)] = &[
+    ("cut_short", 0.0),
+    ("cut_short_baseline", 0.0),
+    ("unattributed_share", 0.0),
+    ("parse_errors", 0.0),
+    ("lost", 0.0),
+    ("not_replayed", 0.0),
+];
 
 /// The conditions that a file-less gate has beside the built-in ones.
 const DEFAULT: &str = "
@@ -83,6 +89,7 @@ pub enum GateError {
 
 /// What stands in the file. Fields of a canary rollout that mean nothing in a replay (share, duration) are accepted.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct File {
     routing_canary: Option<Canary>,
     promote_if: Option<Conditions>,

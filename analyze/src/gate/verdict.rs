@@ -145,7 +145,14 @@ mod tests {
 
     fn judge(metrics: &[(&str, f64)]) -> Verdict {
         let gate = Gate::parse("promote_if: {write_leakage: 0, mismatches: 0}", Path::new("gate.yaml")).unwrap();
-        let known = [("unattributed_share", 0.0), ("parse_errors", 0.0), ("lost", 0.0), ("not_replayed", 0.0)];
+        let known = [
+            ("cut_short", 0.0),
+            ("cut_short_baseline", 0.0),
+            ("unattributed_share", 0.0),
+            ("parse_errors", 0.0),
+            ("lost", 0.0),
+            ("not_replayed", 0.0),
+        ];
         let metrics = known.iter().chain(metrics).map(|&(name, value)| (name.to_owned(), value)).collect();
         Verdict::of(&gate, &metrics)
     }

@@ -22,12 +22,34 @@ pub struct Node {
 pub struct Run {
     reader: Reader,
     nodes: Vec<Node>,
+    cut_short: Option<String>,
 }
 
 /// The part of the `run` section that the analysis needs.
 #[derive(Deserialize)]
 struct Section {
     nodes: Vec<Entry>,
+    #[serde(default)]
+    stopped: bool,
+    #[serde(default)]
+    lost_sessions: u64,
+    #[serde(default)]
+    refused: Vec<serde_json::Value>,
+}
+
+impl Section {
+    /// Why the run does not hold all that the recording asked for.
+    fn cut_short(&self) -> Option<String> {
+        if self.stopped {
+            Some("the replay was stopped before its end".into())
+        } else if self.lost_sessions > 0 {
+            Some(format!("{} sessions lost their connection during the replay", self.lost_sessions))
+        } else if !self.refused.is_empty() {
+            Some("the router refused sessions of the replay".into())
+        } else {
+            None
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -42,6 +64,8 @@ impl Run {
         let reader = Reader::open(dir)?;
         let manifest = reader.manifest();
         let mut nodes = Vec::new();
+        let mut cut_short = (!manifest.complete)
+            .then(|| "the trace was not ended in order: what came after its last flush is missing".to_string());
         if !manifest.nodes.is_empty() {
             let path = reader.dir().join("trace.json");
             let section: Section = match manifest.run() {
@@ -49,6 +73,7 @@ impl Run {
                 Ok(None) => return Err(Error::RunSection { path, what: "it is missing".into() }),
                 Err(error) => return Err(Error::RunSection { path, what: error.to_string() }),
             };
+            cut_short = cut_short.or_else(|| section.cut_short());
             for name in manifest.nodes.keys() {
                 let entry = section.nodes.iter().find(|entry| entry.name == *name);
                 let role = entry.and_then(|entry| Role::from_word(&entry.role)).ok_or_else(|| Error::RunSection {
@@ -64,7 +89,12 @@ impl Run {
                 return Err(Error::Primaries { path, found, names: names.join(", ") });
             }
         }
-        Ok(Run { reader, nodes })
+        Ok(Run { reader, nodes, cut_short })
+    }
+
+    /// Why it does not hold all that was asked for; `None` when it does.
+    pub fn cut_short(&self) -> Option<&str> {
+        self.cut_short.as_deref()
     }
 
     /// The trace.

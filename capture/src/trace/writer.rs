@@ -37,14 +37,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual sizes: 131072 rows or 64 MiB in a file, and no limit by time.
+    /// The usual sizes: 32768 rows or 64 MiB in a file, and no limit by time.
     pub fn new(engine: Engine, source: impl Into<String>) -> Self {
         Options {
             engine,
             source: source.into(),
             inputs: Vec::new(),
             existing: Existing::Refuse,
-            flush_rows: 131_072,
+            flush_rows: 32_768,
             flush_bytes: 64 << 20,
             flush_every: None,
         }
