@@ -5,7 +5,12 @@ use std::process::{Command, Output};
 
 use crate::scenario::scenario;
 
-const RUN: &str = "1 10..12 UPDATE stock SET n = 1 -> P1 | affected=1\n1 20..22 SELECT 1 -> S1 | sum=1 rows=1";
+const RUN: &str = "@5 P lsn=100
+@5 S replay=100 time=1
+1 10..12 UPDATE stock SET n = 1 -> P1 | affected=1
+1 20..22 SELECT 1 -> S1 | sum=1 rows=1
+@30 P lsn=200
+@30 S replay=200 time=12";
 
 fn analyze(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_splitproof-analyze"));
@@ -65,12 +70,60 @@ fn inputs_that_cannot_be_used_give_exit_code_2_and_say_why() {
     }
 }
 
+/// Drops every line that begins with `@`: the samples of positions.
+fn without_positions(text: &str) -> String {
+    text.lines().filter(|line| !line.starts_with('@')).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn staleness_that_cannot_be_judged_is_no_pass() {
     let dir = tempfile::tempdir().unwrap();
     scenario(RUN).write(&dir.path().join("today"));
+    scenario(&without_positions(RUN)).write(&dir.path().join("blind"));
+    let blind = analyze(dir.path(), &["compare", "today", "blind"]);
+    assert_eq!(blind.status.code(), Some(2), "{}", text(&blind.stdout));
+    assert!(text(&blind.stdout).contains("stale_answers could not be measured"), "{}", text(&blind.stdout));
+}
+
+#[test]
+fn a_run_that_was_cut_short_is_no_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    scenario(RUN).write(&dir.path().join("today"));
+    scenario(RUN).write(&dir.path().join("stopped"));
+    let manifest = dir.path().join("stopped/trace.json");
+    let ended = std::fs::read_to_string(&manifest).unwrap();
+    let stopped = ended.replace("\"complete\": true", "\"complete\": false");
+    assert_ne!(ended, stopped);
+    std::fs::write(&manifest, stopped).unwrap();
+    let cut = analyze(dir.path(), &["compare", "today", "stopped"]);
+    assert_eq!(cut.status.code(), Some(1), "{}", text(&cut.stdout));
+    assert!(text(&cut.stdout).contains("cut_short is 1"), "{}", text(&cut.stdout));
+}
+
+#[test]
+fn a_report_does_not_overwrite_what_is_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    scenario(RUN).write(&dir.path().join("today"));
+    for (arguments, says) in [
+        (["--json", "today/trace.json", "--html", "r.html"], "lies in today"),
+        (["--json", "r.out", "--html", "r.out"], "two reports cannot go to one file"),
+    ] {
+        let output = analyze(dir.path(), &[&["compare", "today", "today"][..], &arguments].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(says), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_change_the_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    scenario(RUN).write(&dir.path().join("today"));
+    scenario(&RUN.replace("-> P1 | affected=1", "-> S1 | error=25006")).write(&dir.path().join("candidate"));
     let program = env!("CARGO_BIN_EXE_splitproof-analyze");
-    let line = format!("'{program}' compare today today --format json | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}");
-    let output = Command::new("bash").current_dir(dir.path()).args(["-c", &line]).output().unwrap();
-    assert_eq!(text(&output.stdout).trim(), "0", "{}", text(&output.stderr));
+    for (candidate, code) in [("today", "0"), ("candidate", "1")] {
+        // `true` reads nothing, and is gone before the report is written.
+        let line = format!("'{program}' compare today {candidate} --format json | true; echo ${{PIPESTATUS[0]}}");
+        let output = Command::new("bash").current_dir(dir.path()).args(["-c", &line]).output().unwrap();
+        assert_eq!(text(&output.stdout).trim(), code, "{}", text(&output.stderr));
+    }
 }
