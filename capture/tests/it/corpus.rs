@@ -1,7 +1,7 @@
 //! Third-party captures, decoded and compared with what tshark reads from them.
 //!
 //! The captures are not part of this repository. `SPLITPROOF_CORPUS` names their directory; the default is
-//! `../shared/corpus` beside the workspace. Without them these tests say so and pass.
+//! a default place beside the workspace. Without them these tests say so and pass.
 
 use std::{
     collections::BTreeMap,
