@@ -1,7 +1,7 @@
 //! Third-party captures, decoded and compared with what tshark reads from them.
 //!
-//! The captures are not part of this repository. `SPLITPROOF_CORPUS` names their directory; the default is
-//! a default place beside the workspace. Without them these tests say so and pass.
+//! The captures are not part of this repository. `SPLITPROOF_CORPUS` names their directory; otherwise
+//! a place beside the workspace is tried. Without them these tests say so and pass.
 
 use std::{
     collections::BTreeMap,
