@@ -34,7 +34,7 @@ pub(super) fn locate(path: &Path, packets: u64) -> io::Result<Option<Damage>> {
         return Ok(None);
     }
     let mut walk = Walk { file: BufReader::new(file), offset: 0, end: metadata.len() };
-    walk.to_damage(packets).map(Some)
+    walk.find_damage(packets).map(Some)
 }
 
 /// What a record's header says.
@@ -61,7 +61,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn to_damage(&mut self, packets: u64) -> io::Result<Damage> {
+    fn find_damage(&mut self, packets: u64) -> io::Result<Damage> {
         let mut seen = 0;
         let mut cut = true;
         let mut layout = self.start()?;

@@ -2,10 +2,10 @@
 //!
 //! - `mod.rs`: [`Sandbox`], its life from `create` to `destroy`
 //! - [`node`]: one PostgreSQL server
-//! - [`router`]: pgpool-II
+//! - [`router`][]: pgpool-II
 //! - `snapshot`: the same bytes for every run
 //! - `pair`: the `pair.toml` that replay reads
-//! - [`state`]: `sandbox.json`
+//! - [`state`][]: `sandbox.json`
 //! - [`ports`], [`owner`], `process`, `wait`, `log`: what these share
 
 mod log;

@@ -37,7 +37,7 @@ enum Phase {
     /// It is not known where the next message begins.
     Lost(Search),
     /// A request to cancel, which is all that comes on its connection.
-    Cancel(Request),
+    Cancel(Box<Request>),
     /// Encrypted, or of another protocol: nothing can be read.
     Unreadable,
 }
@@ -236,7 +236,7 @@ impl Decoder for Session {
                     row.outcome = Outcome::Ok;
                     row.duration_ns = Some(answer::nanos_between(row.start_ns, at_ns));
                 }
-                self.talk.finish(row, out);
+                self.talk.finish(*row, out);
             }
             Phase::Start(progress) => {
                 // The client left before it said who it is, for instance because encryption was refused.

@@ -117,6 +117,6 @@ impl Session {
             let value = Some(target.to_string().into_bytes().into_boxed_slice());
             row.params = vec![Param { type_id: INT8, binary: false, value }];
         }
-        self.phase = Phase::Cancel(row);
+        self.phase = Phase::Cancel(Box::new(row));
     }
 }
