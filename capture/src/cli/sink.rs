@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use splitproof_capture::trace::{Request, Sink, Writer};
+use splitproof_capture::trace::{Losses, Request, Sink, Writer};
 
 /// A writer that tells the source to stop when the trace can no longer be written, as on a full disk.
 pub struct Watched {
@@ -17,5 +17,9 @@ impl Sink for Watched {
         if self.writer.failed() {
             self.stop.store(true, Ordering::Relaxed);
         }
+    }
+
+    fn losses(&mut self, losses: &Losses) {
+        self.writer.losses(losses);
     }
 }

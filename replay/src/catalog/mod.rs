@@ -9,7 +9,7 @@ mod snapshot;
 
 use serde::{Deserialize, Serialize};
 
-pub use file::{CatalogError, FILE};
+pub use file::CatalogError;
 
 /// What the pair's catalogue says, as far as it decides where a statement belongs and whether its answer can repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
