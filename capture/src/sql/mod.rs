@@ -3,6 +3,7 @@
 //! - [`shape_id`], [`normalize`], [`Normalizer`]: the text without its literals, and its digest
 //! - [`Shapes`]: shape ids on the hot path of a capture, and one sample of each shape
 //! - [`Facts`], [`Statement`], [`StatementKind`]: what a statement does; [`postgresql::facts`] finds it
+//! - [`prepared`]: the statements that SQL's PREPARE gives a name
 //! - [`mask_password`]: takes out what must not enter a trace
 
 mod facts;
@@ -11,11 +12,13 @@ mod kind;
 mod lexer;
 mod password;
 pub mod postgresql;
+mod prepared;
 mod shape;
 mod shapes;
 
 pub use facts::{Effect, Facts, Function, Relation, RowLock, Setting, Statement};
 pub use kind::{Discard, Isolation, StatementKind, TransactionMode};
 pub use password::mask_password;
+pub use prepared::{Prepared, prepared};
 pub use shape::{Normalizer, normalize, shape_id};
 pub use shapes::{Shape, Shapes};
