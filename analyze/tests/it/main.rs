@@ -5,5 +5,6 @@ mod check;
 mod command;
 mod compare;
 mod engine;
+mod page;
 mod scenario;
 mod staleness;
