@@ -63,7 +63,7 @@ fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<
     }
     for overlap in &ended.overlapping {
         problems.push(format!(
-            "{}: begins at {}, before the files before it end ({}): what is in both counts twice; give each packet once, \
+            "{}: begins at {}, before the files before it end ({}): what is in both may count twice; give each packet once, \
              and the files in the order in which they were recorded",
             overlap.path.display(),
             moment(overlap.first_ns),

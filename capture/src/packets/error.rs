@@ -25,7 +25,7 @@ pub enum Error {
     },
     /// Two files are one capture.
     #[error(
-        "{}: the same capture as {}; every request in it would count twice: give it once",
+        "{}: the same capture as {}; its requests may count twice: give it once",
         second.display(), first.display()
     )]
     Twice {

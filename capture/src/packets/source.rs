@@ -79,7 +79,7 @@ pub struct Ended {
     pub overlapping: Vec<Overlap>,
 }
 
-/// A file that begins before an earlier one ends: packets that are in both count twice, and connections that go from one
+/// A file that begins before an earlier one ends: packets that are in both may count twice, and connections that go from one
 /// to the other are torn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlap {
