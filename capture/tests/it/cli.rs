@@ -389,8 +389,10 @@ fn a_capture_that_is_given_twice_is_noticed() {
         scene.run(&format!("packets -o t {files}"), 2).names(&["the same capture as w.pcap", "give it once"]);
     }
     assert!(!scene.path("t").exists());
-    // The same packets in another file: the second half of the window, as a second recorder may have caught it.
-    scene.write("half.pcap", &whole[..whole.len() / 2]);
+    // Part of the window in another file, which begins ten seconds before the first one.
+    let mut half = whole[..whole.len() / 2].to_vec();
+    half[24..28].copy_from_slice(&1_699_999_990_u32.to_le_bytes());
+    scene.write("half.pcap", &half);
     let told = scene.run("packets --format json -o t w.pcap half.pcap", 1).json();
     let problems = told["problems"].to_string();
     assert!(problems.contains("half.pcap: begins at") && problems.contains("twice"), "{problems}");
