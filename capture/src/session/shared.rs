@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::sql::{Shapes, mask_password};
+use crate::trace::Engine;
 
 /// Names and addresses, statement shapes and cancel keys. A handle: clones share their contents.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Shared(Arc<Inner>);
 
 /// A statement's text as it goes into the trace.
@@ -23,17 +24,28 @@ pub(super) struct Text {
     pub shape_id: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
+    engine: Engine,
     names: Mutex<HashSet<Arc<str>>>,
     shapes: Mutex<Shapes>,
     cancel_keys: Mutex<HashMap<u64, u64>>,
 }
 
 impl Shared {
-    /// With nothing in it.
-    pub fn new() -> Self {
-        Self::default()
+    /// With nothing in it, for sessions of one engine.
+    pub fn new(engine: Engine) -> Self {
+        Shared(Arc::new(Inner {
+            engine,
+            names: Mutex::default(),
+            shapes: Mutex::default(),
+            cancel_keys: Mutex::default(),
+        }))
+    }
+
+    /// The kind of the servers that the sessions talk to.
+    pub fn engine(&self) -> Engine {
+        self.0.engine
     }
 
     /// The one copy of a user, database, application or address. Bytes that are not UTF-8 are replaced.
@@ -91,14 +103,14 @@ mod tests {
 
     #[test]
     fn equal_names_are_one_copy() {
-        let shared = Shared::new();
+        let shared = Shared::new(Engine::Postgresql);
         assert!(Arc::ptr_eq(&shared.intern(b"shop"), &shared.clone().intern(b"shop")));
         assert_eq!(&*shared.intern(b"caf\xe9"), "caf\u{fffd}");
     }
 
     #[test]
     fn a_text_is_kept_raw_only_where_it_must_and_never_with_a_password() {
-        let shared = Shared::new();
+        let shared = Shared::new(Engine::Postgresql);
         let plain = shared.text(b"SELECT 1");
         assert_eq!((&*plain.sql, plain.raw), ("SELECT 1", None));
         let latin = shared.text(b"SELECT 'caf\xe9'");
@@ -111,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_cancel_key_leads_to_its_session() {
-        let shared = Shared::new();
+        let shared = Shared::new(Engine::Postgresql);
         shared.remember_cancel_key(7, b"abcd", 42);
         assert_eq!(shared.cancel_target(7, b"abcd"), Some(42));
         assert_eq!(shared.cancel_target(8, b"abcd"), None);

@@ -19,6 +19,8 @@ words! {
     Engine {
         /// PostgreSQL, or a server that speaks its protocol.
         Postgresql = "postgresql",
+        /// MySQL, MariaDB, or a server that speaks their protocol.
+        Mysql = "mysql",
     }
 }
 

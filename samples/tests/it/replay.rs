@@ -229,7 +229,7 @@ fn refusals(runtime: &tokio::runtime::Runtime, sandbox: &mut Sandbox, mut order:
 /// Records what happens through a tap in front of a server.
 async fn record<F: Future<Output = ()>>(server: u16, trace: &Path, traffic: impl FnOnce(u16) -> F) {
     let listen = "127.0.0.1:0".parse().unwrap();
-    let options = TapOptions::new(listen, format!("127.0.0.1:{server}"));
+    let options = TapOptions::new(Engine::Postgresql, listen, format!("127.0.0.1:{server}"));
     let relay = Relay::start(options, Vec::new()).await.unwrap();
     traffic(relay.listen().port()).await;
     // A client that has gone may still be leaving.
