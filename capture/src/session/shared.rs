@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::sql::{Shapes, mask_password};
+use crate::sql::{Dialect, Shapes};
 use crate::trace::Engine;
 
 /// Names and addresses, statement shapes and cancel keys. A handle: clones share their contents.
@@ -38,7 +38,7 @@ impl Shared {
         Shared(Arc::new(Inner {
             engine,
             names: Mutex::default(),
-            shapes: Mutex::default(),
+            shapes: Mutex::new(Shapes::new(Dialect::of(engine))),
             cancel_keys: Mutex::default(),
         }))
     }
@@ -64,11 +64,16 @@ impl Shared {
 
     /// Prepares a statement's text for the trace, and counts its shape.
     pub(super) fn text(&self, bytes: &[u8]) -> Text {
+        self.text_in(bytes, Dialect::of(self.0.engine))
+    }
+
+    /// The same for a session that reads its texts in its own way (`sql_mode`).
+    pub(super) fn text_in(&self, bytes: &[u8], dialect: Dialect) -> Text {
         let sent = String::from_utf8_lossy(bytes);
-        let masked = mask_password(&sent);
+        let masked = dialect.mask_password(&sent);
         // The raw bytes of a statement that holds a password would give it away.
         let raw = (matches!(sent, Cow::Owned(_)) && matches!(masked, Cow::Borrowed(_))).then(|| Arc::from(bytes));
-        let shape_id = lock(&self.0.shapes).id(&masked);
+        let shape_id = lock(&self.0.shapes).id_in(&masked, dialect);
         Text { sql: Arc::from(&*masked), raw, shape_id }
     }
 

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn shape(sql: &str) -> Shape {
-        let mut shapes = sql::Shapes::new();
+        let mut shapes = sql::Shapes::new(sql::Dialect::Postgresql);
         shapes.id(sql);
         Shape::collected(Engine::Postgresql, shapes.iter()).next().expect("one shape")
     }
