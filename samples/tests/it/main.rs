@@ -1,6 +1,6 @@
 //! The sandbox against real servers, and the tools against the sandbox.
 //!
-//! - `sandbox`, `shop`: the pair, and the workload through pgpool-II
+//! - `sandbox`, `mysql_sandbox`, `shop`: the pairs, and the workload through pgpool-II
 //! - `replay`: the replayer's promises, through its library
 //! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
 //! - `stage`: the pair and the replays that those share; `tools`: the tools as their users run them
@@ -10,6 +10,7 @@ mod bad_input;
 mod catalogue;
 mod demo;
 mod destinations;
+mod mysql_sandbox;
 mod pgpool_log;
 mod probe;
 mod replay;
