@@ -83,3 +83,31 @@ impl<'a> Iterator for AttributesIter<'a> {
 }
 
 impl FusedIterator for AttributesIter<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs() {
+        let bytes = Attributes::bytes([(&b"_os"[..], &b"Linux"[..]), (b"program_name", b"mysql"), (b"empty", b"")]);
+        assert_eq!(bytes[..10], *b"\x03_os\x05Linux");
+        let attributes = Attributes::from_bytes(&bytes).unwrap();
+        assert_eq!(attributes.get(b"program_name"), Some(&b"mysql"[..]));
+        assert_eq!(attributes.get(b"empty"), Some(&b""[..]));
+        assert_eq!(attributes.get(b"pid"), None);
+        assert_eq!(attributes.into_iter().count(), 3);
+    }
+
+    #[test]
+    fn a_name_without_value_is_invalid() {
+        assert_eq!(Attributes::from_bytes(b"\x01a").unwrap_err().offset, 2);
+        assert_eq!(Attributes::from_bytes(b"\x01a\x05b").unwrap_err().offset, 3);
+        let mut read = Reader::at("test", 40, b"\x04\x01a\x05b");
+        assert_eq!(
+            Attributes::decode(&mut read).unwrap_err().offset,
+            44,
+            "offsets count from the start of the message"
+        );
+    }
+}

@@ -149,3 +149,53 @@ impl<'a> AuthNextFactor<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{hex, needs_all, unwritten, written};
+
+    #[test]
+    fn switch() {
+        // The example of the manual's page on AuthSwitchRequest.
+        let payload =
+            hex("fe 6d7973716c5f6e61746976655f70617373776f7264 00 7a516734 69366f4e 79363d72 484e2f3e 2d622941 00");
+        let switch = AuthSwitch::decode(&payload).unwrap();
+        assert_eq!(switch.plugin, plugin::NATIVE_PASSWORD);
+        assert_eq!(switch.data.len(), 21);
+        assert_eq!(written(|out| switch.encode(out)), payload);
+        needs_all(&payload[..23], 2, |payload| AuthSwitch::decode(payload).err());
+    }
+
+    #[test]
+    fn switch_to_the_oldest_method() {
+        let switch = AuthSwitch::decode(b"\xfe").unwrap();
+        assert_eq!(switch, AuthSwitch { plugin: plugin::OLD_PASSWORD, data: b"" });
+        assert_eq!(written(|out| switch.encode(out)), b"\xfe");
+    }
+
+    #[test]
+    fn more_data() {
+        let more = AuthMore::decode(b"\x01\x04").unwrap();
+        assert_eq!(more.0, [caching_sha2::FULL_AUTHENTICATION]);
+        let mut out = Vec::new();
+        more.encode(&mut out);
+        assert_eq!(out, b"\x01\x04");
+        assert!(AuthMore::decode(b"").is_err() && AuthMore::decode(b"\0").is_err());
+    }
+
+    #[test]
+    fn next_factor() {
+        let payload = b"\x02authentication_webauthn_client\0challenge";
+        let factor = AuthNextFactor::decode(payload).unwrap();
+        assert_eq!(factor, AuthNextFactor { plugin: b"authentication_webauthn_client", data: b"challenge" });
+        assert_eq!(written(|out| factor.encode(out)), payload);
+        needs_all(&payload[..32], 0, |payload| AuthNextFactor::decode(payload).err());
+        unwritten(|out| AuthNextFactor { plugin: b"a\0b", data: b"" }.encode(out));
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        assert_eq!(format!("{:?}", Secret(b"hunter2")), "(7 secret bytes)");
+    }
+}

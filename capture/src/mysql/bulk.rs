@@ -150,3 +150,58 @@ impl<'a> BulkRows<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{command, hex, unwritten, written};
+    use crate::mysql::{Capabilities, Command, Kind};
+
+    fn known() -> Known<'static> {
+        Known { parameters: 2, ..Known::default() }
+    }
+
+    #[test]
+    fn rows_of_values_and_indicators() {
+        // Two rows: (7, 'ab') and (NULL, DEFAULT).
+        let payload = hex("fa 05000000 8000 0300 fd00  00 07000000 00 026162  01 02");
+        let Command::BulkExecute(bulk) = command(&payload, Capabilities::default()) else { panic!("no bulk") };
+        assert_eq!((bulk.statement, bulk.flags), (5, BulkFlags::SEND_TYPES));
+        let rows = bulk.rows(known()).unwrap();
+        let values: Vec<_> = rows.values().map(|(_, value)| value).collect();
+        let expected = [BulkValue::Bytes(&[7, 0, 0, 0]), BulkValue::Bytes(b"ab"), BulkValue::Null, BulkValue::Default];
+        assert_eq!(values, expected);
+        let again = written(|out| BulkExecute::write(out, 5, bulk.flags, &rows.types, expected.chunks(2)));
+        assert_eq!(again, payload);
+
+        // Rows end only where a row ends.
+        for end in 0..bulk.body.len() {
+            let whole = [4, 13].contains(&end);
+            assert_eq!(BulkExecute { body: &bulk.body[..end], ..bulk }.rows(known()).is_ok(), whole, "{end} bytes");
+        }
+    }
+
+    #[test]
+    fn types_are_remembered() {
+        let types = [ParamType::new(Kind::TINY, false), ParamType::new(Kind::TINY, false)];
+        let bulk = BulkExecute { statement: 1, flags: BulkFlags::default(), body: b"\0\x01\x03" };
+        let rows = bulk.rows(Known { types: &types, ..known() }).unwrap();
+        assert_eq!(rows.values().last().unwrap().1, BulkValue::Ignore);
+        assert_eq!(bulk.rows(known()).unwrap_err().offset, 7);
+        let unknown = BulkExecute { body: b"\x04\x01", ..bulk };
+        assert_eq!(unknown.rows(Known { types: &types, ..known() }).unwrap_err().offset, 7);
+    }
+
+    #[test]
+    fn statements_without_parameters_have_no_rows() {
+        let bulk = BulkExecute { statement: 1, flags: BulkFlags::SEND_TYPES, body: b"" };
+        assert_eq!(bulk.rows(Known::default()).unwrap().values().count(), 0);
+        assert!(BulkExecute { body: b"\0", ..bulk }.rows(Known::default()).is_err());
+    }
+
+    #[test]
+    fn a_row_has_a_value_for_each_type() {
+        let types = [ParamType::new(Kind::TINY, false)];
+        unwritten(|out| BulkExecute::write(out, 1, BulkFlags::SEND_TYPES, &types, [&[][..]]));
+    }
+}

@@ -92,6 +92,16 @@ flags! {
 }
 
 impl Capabilities {
+    /// What is assumed of a connection whose handshake was not seen: what every client has that is in use.
+    pub const ASSUMED: Capabilities = Capabilities(
+        Capabilities::PROTOCOL_41.0
+            | Capabilities::TRANSACTIONS.0
+            | Capabilities::SECURE_CONNECTION.0
+            | Capabilities::MULTI_RESULTS.0
+            | Capabilities::PS_MULTI_RESULTS.0
+            | Capabilities::PLUGIN_AUTH.0,
+    );
+
     /// The lower 32 bits, as both families have them.
     pub const fn base(self) -> u32 {
         self.0 as u32

@@ -72,3 +72,42 @@ impl<'a> ChangeUser<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::Command;
+    use crate::mysql::testing::{command, hex, needs_all, unwritten, usual};
+
+    #[test]
+    fn with_everything() {
+        let capabilities = usual(Capabilities::CONNECT_ATTRS);
+        let payload = hex("11 726f6f7400 03 616263 7465737400 0800 6e617469766500 06 0161 03626364");
+        let Command::ChangeUser(change) = command(&payload, capabilities) else { panic!("no change") };
+        assert_eq!((change.user, change.proof.0, change.database), (&b"root"[..], &b"abc"[..], &b"test"[..]));
+        assert_eq!((change.collation, change.plugin), (Some(8), Some(&b"native"[..])));
+        assert_eq!(change.attributes.unwrap().get(b"a"), Some(&b"bcd"[..]));
+        // The database may end with the message, and everything behind it may be left out.
+        needs_all(&payload[..10], 1, |payload| Command::decode(payload, capabilities).err());
+    }
+
+    #[test]
+    fn old_clients_end_with_the_database() {
+        let payload = hex("11 726f6f7400 14 000102030405060708090a0b0c0d0e0f10111213 7465737400");
+        let Command::ChangeUser(change) = command(&payload, usual(Capabilities::default())) else { panic!() };
+        assert_eq!((change.database, change.collation, change.plugin), (&b"test"[..], None, None));
+    }
+
+    #[test]
+    fn names_cannot_hold_nul() {
+        let change = ChangeUser {
+            user: b"a\0b",
+            proof: Secret(b""),
+            database: b"",
+            collation: None,
+            plugin: None,
+            attributes: None,
+        };
+        unwritten(|out| change.encode(usual(Capabilities::default()), out));
+    }
+}

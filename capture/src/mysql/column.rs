@@ -121,3 +121,62 @@ impl<'a> Column<'a> {
         self.flags & 32 != 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{hex, needs_every_byte, written};
+
+    const NONE: Capabilities = Capabilities(0);
+
+    /// The column of `SELECT @@version_comment`, as MySQL answers it.
+    const EXAMPLE: &str =
+        "03646566 00 00 00 11 40407665 7273696f 6e5f636f 6d6d656e 74 00 0c 0800 1c000000 fd 0000 1f 0000";
+
+    fn decode(payload: &[u8], capabilities: Capabilities) -> Column<'_> {
+        let column = Column::decode(payload, capabilities).unwrap();
+        assert_eq!(written(|out| column.encode(capabilities, out)), payload);
+        column
+    }
+
+    #[test]
+    fn example() {
+        let payload = hex(EXAMPLE);
+        let column = decode(&payload, NONE);
+        assert_eq!((column.catalog, column.name), (&b"def"[..], &b"@@version_comment"[..]));
+        assert_eq!((column.collation, column.length, column.kind), (8, 28, Kind::VAR_STRING));
+        assert_eq!((column.flags, column.decimals, column.default), (0, 31, None));
+        for end in 0..payload.len() {
+            assert!(Column::decode(&payload[..end], NONE).is_err(), "{end} bytes");
+        }
+    }
+
+    #[test]
+    fn every_name_has_its_place() {
+        let payload = hex("03646566 0473686f70 016f 066f7264657273 0164 0a6f726465725f64617465 0c
+            3f00 0a000000 0c 2110 06 0000");
+        let column = decode(&payload, NONE);
+        let names = [column.schema, column.table, column.org_table, column.name, column.org_name];
+        assert_eq!(names, [&b"shop"[..], b"o", b"orders", b"d", b"order_date"]);
+        assert_eq!((column.kind, column.flags, column.decimals), (Kind::DATETIME, 0x1021, 6));
+        assert!(column.unsigned());
+    }
+
+    #[test]
+    fn defaults_of_a_field_list() {
+        let example = hex(EXAMPLE);
+        let payload = [&example[..], b"\x02ab"].concat();
+        assert_eq!(decode(&payload, NONE).default, Some(&b"ab"[..]));
+        needs_every_byte(&payload, example.len() + 1, |payload| Column::decode(payload, NONE).err());
+        let null = [&example[..], b"\xfb"].concat();
+        assert_eq!(Column::decode(&null, NONE).unwrap().default, None);
+    }
+
+    #[test]
+    fn mariadb_adds_to_the_type() {
+        let capabilities = Capabilities::MARIADB_EXTENDED_METADATA;
+        let payload = hex("03646566 00 00 00 0161 00 06 00 04 75756964 0c 3f00 10000000 fe 0000 00 0000");
+        assert_eq!(decode(&payload, capabilities).extended, b"\0\x04uuid");
+        assert!(Column::decode(&payload, NONE).is_err());
+    }
+}

@@ -20,15 +20,12 @@ pub struct ColumnCount {
 impl ColumnCount {
     /// Reads the payload.
     ///
-    /// The byte that says whether descriptions follow stands behind the number in both families, although MySQL's
-    /// documentation shows it before: otherwise "none" would look like an OK packet.
-    pub fn decode(payload: &[u8], capabilities: Capabilities) -> Result<Self, Invalid> {
+    /// The byte that says whether descriptions follow is there where it was agreed. It stands behind the number in both
+    /// families, although MySQL's documentation shows it before: otherwise "none" would look like an OK packet.
+    pub fn decode(payload: &[u8]) -> Result<Self, Invalid> {
         let mut read = Reader::new("column count", payload);
         let columns = read.int()?;
-        let described = match capabilities.may_omit_columns() && !read.is_empty() {
-            true => read.u8()? != 0,
-            false => true,
-        };
+        let described = read.is_empty() || read.u8()? != 0;
         read.end(ColumnCount { columns, described })
     }
 
@@ -37,6 +34,32 @@ impl ColumnCount {
         write::int(out, self.columns);
         if capabilities.may_omit_columns() {
             out.push(self.described.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts() {
+        let cached = Capabilities::MARIADB_CACHE_METADATA;
+        for (payload, capabilities, columns, described) in [
+            (&b"\x03"[..], Capabilities::default(), 3, true),
+            (b"\xfc\x00\x10", Capabilities::default(), 4096, true),
+            (b"\x03\x01", cached, 3, true),
+            (b"\x03\x00", cached, 3, false),
+            (b"\x03\x00", Capabilities::OPTIONAL_METADATA, 3, false),
+        ] {
+            let count = ColumnCount::decode(payload).unwrap();
+            assert_eq!(count, ColumnCount { columns, described });
+            let mut out = Vec::new();
+            count.encode(capabilities, &mut out);
+            assert_eq!(out, payload);
+        }
+        for payload in [&b""[..], b"\xfc\x00", b"\xfb", b"\x03\x01\x00"] {
+            assert!(ColumnCount::decode(payload).is_err());
         }
     }
 }

@@ -182,3 +182,67 @@ impl<'a> Command<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{command, needs_all, unwritten};
+
+    const NONE: Capabilities = Capabilities(0);
+
+    #[test]
+    fn single_fields() {
+        for (payload, expected) in [
+            (&b"\x01"[..], Command::Quit),
+            (b"\x02shop", Command::InitDb { database: b"shop" }),
+            (b"\x04orders\0%", Command::FieldList { table: b"orders", pattern: b"%" }),
+            (b"\x09", Command::Statistics),
+            (b"\x0c\x07\x01\0\0", Command::ProcessKill { connection: 263 }),
+            (b"\x0e", Command::Ping),
+            (b"\x16SELECT ?", Command::Prepare { sql: b"SELECT ?" }),
+            (b"\x19\x01\0\0\0", Command::Close { statement: 1 }),
+            (b"\x1a\x01\0\0\0", Command::Reset { statement: 1 }),
+            (b"\x1b\x01\0", Command::SetOption { option: 1 }),
+            (b"\x1c\x01\0\0\0\x0a\0\0\0", Command::Fetch { statement: 1, rows: 10 }),
+            (b"\x1f", Command::ResetConnection),
+            (b"\x07\x01", Command::Other { code: Code::REFRESH, body: b"\x01" }),
+            (b"\x12abc", Command::Other { code: Code::BINLOG_DUMP, body: b"abc" }),
+            (b"\x77?", Command::Other { code: Code(0x77), body: b"?" }),
+        ] {
+            assert_eq!(command(payload, NONE), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_must_be_whole() {
+        for payload in [&b"\x0c\x07\x01\0\0"[..], b"\x19\x01\0\0\0", b"\x1b\x01\0", b"\x1c\x01\0\0\0\x0a\0\0\0"] {
+            needs_all(payload, 0, |payload| Command::decode(payload, NONE).err());
+        }
+    }
+
+    #[test]
+    fn what_pads_a_short_command_is_taken() {
+        assert_eq!(Command::decode(b"\x0e\0", NONE), Ok(Command::Ping));
+        assert_eq!(Command::decode(b"\x19\x01\0\0\0\0", NONE), Ok(Command::Close { statement: 1 }));
+    }
+
+    #[test]
+    fn an_error_names_the_command_and_the_place() {
+        let error = Command::decode(b"\x1c\x01\0\0\0\x0a", NONE).unwrap_err();
+        assert_eq!((error.message, error.offset), ("COM_STMT_FETCH", 5));
+        assert_eq!(Command::decode(b"", NONE).unwrap_err().offset, 0);
+    }
+
+    #[test]
+    fn a_table_cannot_hold_nul() {
+        unwritten(|out| Command::FieldList { table: b"a\0b", pattern: b"" }.encode(NONE, out));
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(Code::STMT_BULK_EXECUTE.name(), Some("COM_STMT_BULK_EXECUTE"));
+        assert_eq!(Code(0x77).name(), None);
+        let unanswered = (0..=255).map(Code).filter(|code| code.is_unanswered());
+        assert_eq!(unanswered.collect::<Vec<_>>(), [Code::QUIT, Code::STMT_SEND_LONG_DATA, Code::STMT_CLOSE]);
+    }
+}

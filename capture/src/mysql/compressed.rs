@@ -202,3 +202,99 @@ impl Compressor {
         Ok((whole && compressed.len() < piece.len()).then_some(compressed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::hex;
+
+    fn undone(algorithm: Algorithm, packet: Compressed<'_>) -> Result<Vec<u8>, Invalid> {
+        let mut out = b"before".to_vec();
+        let result = Decompressor::new(algorithm).unwrap().push(packet, &mut out);
+        let rest = out.strip_prefix(b"before").unwrap().to_vec();
+        assert!(result.is_ok() || rest.is_empty());
+        result.map(|()| rest)
+    }
+
+    #[test]
+    fn example_of_the_manual() {
+        let bytes = hex("220000 00 320000 789cd3636060602e4ecd494d2e51503230343236313533b7b0c4cd5202000cd10a6c");
+        let packet = next(&bytes).unwrap();
+        assert_eq!((packet.sequence, packet.original, packet.len()), (0, 50, bytes.len()));
+        let query = b"\x2e\0\0\0\x03select \"012345678901234567890123456789012345\"";
+        assert_eq!(undone(Algorithm::Zlib, packet).unwrap(), query);
+    }
+
+    #[test]
+    fn pieces_survive_both_algorithms() {
+        let packets: Vec<u8> = (0..100_000u32).map(|i| (i / 7 % 13) as u8).collect();
+        for algorithm in [Algorithm::Zlib, Algorithm::Zstd] {
+            let mut compressor = Compressor::new(algorithm, 3).unwrap();
+            let (mut out, mut sequence) = (Vec::new(), 255);
+            compressor.write(&packets, &mut sequence, &mut out).unwrap();
+            compressor.write(b"short", &mut sequence, &mut out).unwrap();
+            assert_eq!(sequence, 1);
+            let first = next(&out).unwrap();
+            assert!(first.original == packets.len() && first.len() < packets.len() / 2 && first.sequence == 255);
+            assert_eq!(undone(algorithm, first).unwrap(), packets);
+            let second = next(&out[first.len()..]).unwrap();
+            assert_eq!(second, Compressed { sequence: 0, original: 0, piece: b"short" });
+            assert_eq!(undone(algorithm, second).unwrap(), b"short");
+        }
+    }
+
+    #[test]
+    fn what_does_not_shrink_is_sent_as_it_is() {
+        let noise: Vec<u8> = (0..1000u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+        for algorithm in [Algorithm::Zlib, Algorithm::Zstd] {
+            let (mut out, mut sequence) = (Vec::new(), 0);
+            Compressor::new(algorithm, 3).unwrap().write(&noise, &mut sequence, &mut out).unwrap();
+            let packet = next(&out).unwrap();
+            assert_eq!(undone(algorithm, packet).unwrap(), noise);
+            assert!(out.len() <= noise.len() + HEADER);
+        }
+    }
+
+    #[test]
+    fn long_streams_are_cut_into_pieces() {
+        let packets = vec![7; FULL + 1000];
+        let (mut out, mut sequence) = (Vec::new(), 0);
+        Compressor::new(Algorithm::Zlib, 1).unwrap().write(&packets, &mut sequence, &mut out).unwrap();
+        assert_eq!(sequence, 2);
+        let first = next(&out).unwrap();
+        assert_eq!((first.original, next(&out[first.len()..]).unwrap().original), (FULL, 1000));
+        assert!(undone(Algorithm::Zlib, first).unwrap().iter().all(|&byte| byte == 7));
+    }
+
+    #[test]
+    fn a_length_that_is_not_that_of_the_piece_is_invalid() {
+        for algorithm in [Algorithm::Zlib, Algorithm::Zstd] {
+            let (mut out, mut sequence) = (Vec::new(), 0);
+            Compressor::new(algorithm, 3).unwrap().write(&[0; 1000], &mut sequence, &mut out).unwrap();
+            let packet = next(&out).unwrap();
+            for original in [1, 999, 1001, FULL] {
+                assert!(undone(algorithm, Compressed { original, ..packet }).is_err(), "{algorithm:?} {original}");
+            }
+            for end in 0..packet.piece.len() {
+                let piece = &packet.piece[..end];
+                assert!(undone(algorithm, Compressed { piece, ..packet }).is_err(), "{algorithm:?} {end} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_is_needed_whole() {
+        let bytes = hex("010000 00 000000 0e");
+        assert!((0..bytes.len()).all(|end| next(&bytes[..end]).is_none()));
+        assert_eq!(next(&bytes).unwrap().len(), 8);
+    }
+
+    #[test]
+    fn zlib_is_preferred() {
+        let both = Capabilities::COMPRESS | Capabilities::ZSTD;
+        assert_eq!(Algorithm::agreed(both), Some(Algorithm::Zlib));
+        assert_eq!(Algorithm::agreed(Capabilities::ZSTD), Some(Algorithm::Zstd));
+        assert_eq!(Algorithm::agreed(Capabilities::ASSUMED), None);
+        assert!(Compressor::new(Algorithm::Zlib, 10).is_err());
+    }
+}

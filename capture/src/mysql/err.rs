@@ -48,3 +48,34 @@ impl<'a> ErrPacket<'a> {
         out.extend_from_slice(self.message);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{hex, needs_all};
+
+    fn decode(payload: &[u8]) -> ErrPacket<'_> {
+        let error = ErrPacket::decode(payload).unwrap();
+        let mut out = Vec::new();
+        error.encode(&mut out);
+        assert_eq!(out, payload);
+        error
+    }
+
+    #[test]
+    fn with_a_state() {
+        // The example of the manual.
+        let payload = hex("ff 4804 23 4859303030 4e6f207461626c65732075736564");
+        let error = decode(&payload);
+        assert_eq!((error.code, error.sqlstate, error.message), (1096, Some(*b"HY000"), &b"No tables used"[..]));
+        needs_all(&payload[..3], 0, |payload| ErrPacket::decode(payload).err());
+    }
+
+    #[test]
+    fn before_capabilities_are_agreed() {
+        let error = decode(b"\xff\x10\x04Too many connections");
+        assert_eq!((error.code, error.sqlstate, error.message), (1040, None, &b"Too many connections"[..]));
+        assert_eq!(decode(b"\xff\x10\x04#abc").message, b"#abc", "too short for a state");
+        assert!(ErrPacket::decode(b"\0\x10\x04").is_err());
+    }
+}

@@ -27,6 +27,8 @@ const MOST_COLUMNS: u64 = 0xffff;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     capabilities: Capabilities,
+    /// Whether EOF packets stand behind descriptions; `None` while that is not known.
+    eof: Option<bool>,
     code: Code,
     state: State,
     /// The highest first byte that begins a row and cannot begin anything else.
@@ -102,7 +104,16 @@ impl Exchange {
             Code::STMT_EXECUTE | Code::STMT_BULK_EXECUTE | Code::STMT_FETCH => BINARY_ROW,
             _ => TEXT_ROW,
         };
-        Exchange { capabilities, code, state, row, cursor: false, awaits_client: false, columns: 0 }
+        let eof = Some(!capabilities.contains(Capabilities::DEPRECATE_EOF));
+        Exchange { capabilities, eof, code, state, row, cursor: false, awaits_client: false, columns: 0 }
+    }
+
+    /// The answer in a connection whose handshake was not seen.
+    ///
+    /// Whether `DEPRECATE_EOF` is agreed is learnt from the answer, as soon as it matters: an EOF packet has five bytes, an OK
+    /// packet in its place at least seven. [`Exchange::deprecates_eof`] tells it, for the capabilities of the next commands.
+    pub fn joined(code: Code) -> Self {
+        Exchange { eof: None, ..Exchange::new(code, Capabilities::ASSUMED) }
     }
 
     /// The answer to this command.
@@ -138,6 +149,16 @@ impl Exchange {
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.state == State::Complete
+    }
+
+    /// True when the answer may be complete: whether an EOF packet follows is not known. Only after [`Exchange::joined`].
+    pub fn may_be_complete(&self) -> bool {
+        self.eof.is_none() && matches!(self.state, State::PreparedEnd | State::ParametersEnd(0))
+    }
+
+    /// Whether `DEPRECATE_EOF` is agreed; `None` where that is not known yet.
+    pub fn deprecates_eof(&self) -> Option<bool> {
+        self.eof.map(|eof| !eof)
     }
 
     /// True when the server awaits data of the client before it goes on: the content of a file, as packets up to an empty
@@ -184,6 +205,9 @@ impl Exchange {
         };
         if first == ErrPacket::HEADER && self.state != State::Complete {
             return self.error(payload);
+        }
+        if self.eof.is_none() {
+            self.learn(first, payload);
         }
         match self.state {
             State::Result => self.result(first, payload),
@@ -246,6 +270,26 @@ impl Exchange {
         }
     }
 
+    /// Learns from this packet, where it can, whether EOF packets stand behind descriptions.
+    #[cold]
+    fn learn(&mut self, first: u8, payload: &[u8]) {
+        let ends = first == OkPacket::END_HEADER && payload.len() < packet::FULL;
+        let eof = ends && payload.len() <= OkPacket::LONGEST_EOF;
+        match self.state {
+            State::ColumnsEnd if !eof => self.state = State::Rows,
+            State::ParametersEnd(columns) if !eof => self.state = Self::described(columns),
+            State::PreparedEnd if !eof => self.state = State::Complete,
+            State::ColumnsEnd | State::ParametersEnd(_) | State::PreparedEnd => {}
+            State::Authentication | State::Events => return,
+            _ if !ends => return,
+            _ => {}
+        }
+        self.eof = Some(eof);
+        if !eof {
+            self.capabilities |= Capabilities::DEPRECATE_EOF;
+        }
+    }
+
     #[cold]
     fn error<'p>(&mut self, payload: &'p [u8]) -> Result<Answer<'p>, Invalid> {
         if payload.starts_with(&Progress::HEADER) {
@@ -266,7 +310,7 @@ impl Exchange {
                 Ok(Answer::LocalInfile { filename })
             }
             _ => {
-                let count = ColumnCount::decode(payload, self.capabilities)?;
+                let count = ColumnCount::decode(payload)?;
                 if count.columns == 0 || count.columns > MOST_COLUMNS {
                     return Err(self.invalid("the number of columns is not 1 to 65535"));
                 }
@@ -305,6 +349,9 @@ impl Exchange {
     }
 
     fn row_or_end<'p>(&mut self, first: u8, payload: &'p [u8]) -> Result<Answer<'p>, Invalid> {
+        if first <= self.row {
+            return Ok(Answer::Row);
+        }
         if first != OkPacket::END_HEADER {
             return Err(self.invalid("a row of the binary protocol does not begin with 0x00"));
         }
@@ -318,7 +365,7 @@ impl Exchange {
     }
 
     fn prepare<'p>(&mut self, payload: &'p [u8]) -> Result<Answer<'p>, Invalid> {
-        let answer = PrepareOk::decode(payload, self.capabilities)?;
+        let answer = PrepareOk::decode(payload)?;
         self.columns = answer.columns.into();
         self.state = match (answer.described, answer.parameters) {
             (false, _) => State::Complete,
@@ -348,9 +395,9 @@ impl Exchange {
         if self.has_eof() { State::ColumnsEnd } else { State::Rows }
     }
 
-    /// True where an EOF packet stands behind descriptions.
+    /// True where an EOF packet stands behind descriptions, or may.
     fn has_eof(&self) -> bool {
-        !self.capabilities.contains(Capabilities::DEPRECATE_EOF)
+        self.eof != Some(false)
     }
 
     fn opens_cursor(&self, status: Status) -> bool {
@@ -369,3 +416,6 @@ impl Exchange {
         Invalid { message: self.code.name().unwrap_or("command"), offset: 0, what }
     }
 }
+
+#[cfg(test)]
+mod tests;

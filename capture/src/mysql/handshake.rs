@@ -128,3 +128,87 @@ impl<'a> Handshake<'a> {
             || memchr::memmem::find(self.version, b"MariaDB").is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{hex, needs_all, unwritten, written};
+
+    fn decode(payload: &[u8]) -> Handshake<'_> {
+        let handshake = Handshake::decode(payload).unwrap();
+        assert_eq!(written(|out| handshake.encode(out)), payload);
+        handshake
+    }
+
+    // The examples of the manual, of a server before authentication methods had names, and of one after.
+
+    #[test]
+    fn unnamed_method() {
+        let payload = hex("0a 352e 352e 322d 6d32 00 0b00 0000 6476 4840 492d 434a 00 fff7 08 0200 0000 00
+            000000000000 00000000 2a34 647c 635a 776b 345e 5d3a 00");
+        let handshake = decode(&payload);
+        assert_eq!((handshake.version, handshake.connection), (&b"5.5.2-m2"[..], 11));
+        assert_eq!(handshake.scramble(), b"dvH@I-CJ*4d|cZwk4^]:");
+        assert_eq!((handshake.collation, handshake.status, handshake.plugin), (8, Status::AUTOCOMMIT, &b""[..]));
+        assert_eq!(handshake.capabilities, Capabilities(0xf7ff));
+        // A server before MySQL 4.1 ends behind the lower capabilities.
+        let old = payload.len() - 29;
+        assert_eq!(Handshake::decode(&payload[..old]).unwrap().capabilities, Capabilities(0xf7ff));
+        needs_all(&payload[..old], 0, |payload| Handshake::decode(payload).err());
+        needs_all(&payload, old + 1, |payload| Handshake::decode(payload).err());
+    }
+
+    #[test]
+    fn named_method() {
+        let payload = hex("0a 352e 362e 342d 6d37 2d6c 6f67 00 560a 0000 5242 3376 7a26 4772 00 ffff 08 0200 0fc0 15
+            000000000000 00000000 2b79 4426 2f5a 5a33 3035 5a47 00 6d79 7371 6c5f 6e61 7469 7665 5f70 6173 7377 6f72 6400");
+        let handshake = decode(&payload);
+        assert_eq!(handshake.plugin, b"mysql_native_password");
+        assert_eq!(handshake.capabilities, Capabilities(0xc00f_ffff));
+        assert_eq!(handshake.scramble().len(), 20);
+        assert!(!handshake.is_mariadb());
+        // MySQL before 5.5.10 left the last NUL out.
+        assert_eq!(Handshake::decode(&payload[..payload.len() - 1]).unwrap(), handshake);
+    }
+
+    #[test]
+    fn extended_capabilities_stand_where_bit_0_is_unset() {
+        let mariadb = Handshake {
+            version: b"5.5.5-10.11.6-MariaDB-1",
+            connection: 1,
+            scramble_start: *b"abcdefgh",
+            scramble_rest: b"ijklmnopqrst",
+            capabilities: Capabilities(0x81bf_f7fe) | Capabilities::MARIADB_CACHE_METADATA,
+            collation: 45,
+            status: Status::AUTOCOMMIT,
+            plugin: b"mysql_native_password",
+        };
+        let payload = written(|out| mariadb.encode(out));
+        assert_eq!(decode(&payload), mariadb);
+        assert!(mariadb.is_mariadb());
+        let mysql = Handshake { capabilities: mariadb.capabilities | Capabilities::LONG_PASSWORD, ..mariadb };
+        let payload = written(|out| mysql.encode(out));
+        assert_eq!(Handshake::decode(&payload).unwrap().capabilities.extended(), 0);
+    }
+
+    #[test]
+    fn other_versions_are_refused() {
+        assert_eq!(Handshake::decode(b"\x093.20\0").unwrap_err().offset, 0);
+        assert!(Handshake::decode(b"").is_err());
+    }
+
+    #[test]
+    fn a_short_scramble_cannot_be_written() {
+        let short = Handshake {
+            version: b"8.0.36",
+            connection: 1,
+            scramble_start: [1; 8],
+            scramble_rest: b"short",
+            capabilities: Capabilities::SECURE_CONNECTION | Capabilities::PLUGIN_AUTH,
+            collation: 8,
+            status: Status::AUTOCOMMIT,
+            plugin: b"mysql_native_password",
+        };
+        unwritten(|out| short.encode(out));
+    }
+}

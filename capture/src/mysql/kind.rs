@@ -155,3 +155,51 @@ impl ParamType {
         self.0 & Self::UNSIGNED != 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::hex;
+
+    #[test]
+    fn layouts() {
+        for (kind, wire, content) in [
+            (Kind::NULL, "", ""),
+            (Kind::TINY, "07", "07"),
+            (Kind::SHORT, "0708", "0708"),
+            (Kind::YEAR, "e007", "e007"),
+            (Kind::INT24, "07080900", "07080900"),
+            (Kind::DOUBLE, "6666666666662440", "6666666666662440"),
+            (Kind::DATE, "04da07 0a11", "da070a11"),
+            (Kind::TIME, "00", ""),
+            (Kind::NEWDECIMAL, "04 31302e32", "31302e32"),
+            (Kind::VECTOR, "04 0000803f", "0000803f"),
+            (Kind(200), "00", ""),
+        ] {
+            let (wire, content) = (hex(wire), hex(content));
+            let mut read = Reader::new("test", &wire);
+            assert_eq!(kind.read(&mut read), Ok(&content[..]), "{kind:?}");
+            assert_eq!(kind.split(&wire), Some((&content[..], &b""[..])), "{kind:?}");
+            let mut out = Vec::new();
+            kind.write(&mut out, &content).unwrap();
+            assert_eq!(out, wire, "{kind:?}");
+            if let Some(end) = wire.len().checked_sub(1) {
+                assert_eq!(kind.split(&wire[..end]), None);
+                assert!(kind.read(&mut Reader::new("test", &wire[..end])).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn a_date_longer_than_its_length_can_tell() {
+        assert!(Kind::DATETIME.write(&mut Vec::new(), &[0; 256]).is_err());
+    }
+
+    #[test]
+    fn names_and_signs() {
+        assert_eq!((Kind::LONGLONG.name(), Kind(200).name()), (Some("LONGLONG"), None));
+        let unsigned = ParamType::new(Kind::LONGLONG, true);
+        assert_eq!((unsigned.0, unsigned.kind(), unsigned.unsigned()), (0x8008, Kind::LONGLONG, true));
+        assert!(!ParamType::new(Kind::GEOMETRY, false).unsigned());
+    }
+}

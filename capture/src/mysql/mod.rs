@@ -53,6 +53,8 @@ pub mod row;
 pub mod session_state;
 pub mod statement;
 pub mod status;
+#[cfg(test)]
+mod testing;
 pub mod value;
 mod write;
 

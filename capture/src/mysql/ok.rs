@@ -36,6 +36,8 @@ impl<'a> OkPacket<'a> {
     pub const HEADER: u8 = 0x00;
     /// First byte of an EOF packet, and of an OK packet at the end of a result.
     pub const END_HEADER: u8 = 0xfe;
+    /// Bytes of an EOF packet; an OK packet has at least seven.
+    pub(super) const LONGEST_EOF: usize = 5;
 
     /// Reads the payload of an OK packet, with either of its first bytes, or of an EOF packet, which tells only status and
     /// warnings.
@@ -44,8 +46,9 @@ impl<'a> OkPacket<'a> {
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, Invalid> {
         match payload.first() {
             Some(&Self::HEADER) => Self::read(Reader::new(OK, payload), capabilities),
-            // The shortest OK packet has 7 bytes, and 5 of them would be an EOF packet.
-            Some(&Self::END_HEADER) if capabilities.contains(Capabilities::DEPRECATE_EOF) && payload.len() > 5 => {
+            Some(&Self::END_HEADER)
+                if capabilities.contains(Capabilities::DEPRECATE_EOF) && payload.len() > Self::LONGEST_EOF =>
+            {
                 Self::read(Reader::new(OK, payload), capabilities)
             }
             Some(&Self::END_HEADER) => Self::read_eof(Reader::new(EOF, payload), capabilities),
@@ -72,14 +75,16 @@ impl<'a> OkPacket<'a> {
         } else if capabilities.contains(Capabilities::TRANSACTIONS) {
             packet.status = Status(read.u16()?);
         }
-        if !capabilities.contains(Capabilities::SESSION_TRACK) {
+        // The status flag is only set where tracking is agreed, which may not be known.
+        let changed = packet.status.contains(Status::SESSION_STATE_CHANGED);
+        if !changed && !capabilities.contains(Capabilities::SESSION_TRACK) {
             packet.info = info(&mut read);
             return Ok(packet);
         }
         if !read.is_empty() {
             packet.info = read.string()?;
         }
-        if packet.status.contains(Status::SESSION_STATE_CHANGED) && !read.is_empty() {
+        if changed && !read.is_empty() {
             packet.session = SessionState::decode(&mut read)?;
         }
         read.end(packet)
@@ -142,5 +147,87 @@ fn info<'a>(read: &mut Reader<'a>) -> &'a [u8] {
     match super::read::string(rest) {
         Some((info, b"")) => info,
         _ => rest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::session_state::Change;
+    use crate::mysql::testing::{hex, needs_all, needs_every_byte, unwritten, usual, written};
+
+    const TRACKED: Capabilities = Capabilities(Capabilities::ASSUMED.0 | Capabilities::SESSION_TRACK.0);
+
+    fn ok(payload: &[u8], capabilities: Capabilities) -> OkPacket<'_> {
+        let packet = OkPacket::decode(payload, capabilities).unwrap();
+        assert_eq!(written(|out| packet.encode(capabilities, out)), payload);
+        packet
+    }
+
+    #[test]
+    fn plain() {
+        // The example of the manual.
+        let payload = hex("00 00 00 0200 0000");
+        for capabilities in [usual(Capabilities::default()), TRACKED] {
+            let packet = ok(&payload, capabilities);
+            assert_eq!(packet, OkPacket { status: Status::AUTOCOMMIT, ..OkPacket::default() });
+            needs_all(&payload, 0, |payload| OkPacket::decode(payload, capabilities).err());
+        }
+    }
+
+    #[test]
+    fn numbers_and_info() {
+        let info = b"Rows matched: 1  Changed: 1  Warnings: 0";
+        let payload = [&hex("00 fc0001 fd000001 0300 0500 28")[..], info].concat();
+        for capabilities in [usual(Capabilities::default()), TRACKED] {
+            let packet = ok(&payload, capabilities);
+            assert_eq!((packet.affected, packet.last_insert_id, packet.warnings), (256, 65536, 5));
+            assert_eq!((packet.status, packet.info), (Status::IN_TRANS | Status::AUTOCOMMIT, &info[..]));
+        }
+        // As the documentation shows it, and no server sends it: up to the end.
+        let payload = [&hex("00 00 00 0200 0000")[..], b"done"].concat();
+        assert_eq!(OkPacket::decode(&payload, Capabilities::ASSUMED).unwrap().info, b"done");
+        assert!(OkPacket::decode(&payload, TRACKED).is_err());
+    }
+
+    #[test]
+    fn changes_of_the_session() {
+        let payload = hex("00 00 00 0240 0000 00 07 01 05 0474657374");
+        let packet = ok(&payload, TRACKED);
+        assert_eq!(packet.session.iter().collect::<Vec<_>>(), [Change::Schema(b"test")]);
+        needs_every_byte(&payload, 9, |payload| OkPacket::decode(payload, TRACKED).err());
+        // The status flag shows that tracking is agreed where the handshake was not seen.
+        assert_eq!(OkPacket::decode(&payload, Capabilities::ASSUMED).unwrap(), packet);
+        unwritten(|out| packet.encode(Capabilities::ASSUMED, out));
+    }
+
+    #[test]
+    fn eof() {
+        // The example of the manual.
+        let payload = hex("fe 0000 0200");
+        for capabilities in [Capabilities::ASSUMED, usual(Capabilities::default())] {
+            let packet = OkPacket::decode(&payload, capabilities).unwrap();
+            assert_eq!(packet, OkPacket { status: Status::AUTOCOMMIT, ..OkPacket::default() });
+        }
+        let packet = OkPacket { warnings: 3, status: Status::MORE_RESULTS, ..OkPacket::default() };
+        assert_eq!(written(|out| packet.encode_end(Capabilities::ASSUMED, out)), hex("fe 0300 0800"));
+        needs_every_byte(&payload, 2, |payload| OkPacket::decode(payload, Capabilities::ASSUMED).err());
+        assert_eq!(OkPacket::decode(b"\xfe", Capabilities::default()), Ok(OkPacket::default()));
+    }
+
+    #[test]
+    fn ok_in_place_of_eof() {
+        let payload = hex("fe 00 00 0200 0100");
+        let packet = OkPacket::decode(&payload, usual(Capabilities::default())).unwrap();
+        assert_eq!((packet.status, packet.warnings), (Status::AUTOCOMMIT, 1));
+        assert_eq!(written(|out| packet.encode_end(usual(Capabilities::default()), out)), payload);
+        assert!(OkPacket::decode(&payload, Capabilities::ASSUMED).is_err(), "not agreed");
+    }
+
+    #[test]
+    fn other_first_bytes() {
+        for payload in [&b""[..], b"\x01\0\0\0\0\0\0", b"\xff\0\0"] {
+            assert_eq!(OkPacket::decode(payload, TRACKED).unwrap_err().offset, 0);
+        }
     }
 }

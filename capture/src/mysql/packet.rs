@@ -176,3 +176,86 @@ fn next_header(length: usize, sequence: &mut u8) -> [u8; HEADER] {
     *sequence = sequence.wrapping_add(1);
     header
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::unwritten;
+
+    #[test]
+    fn a_packet_is_incomplete_until_its_last_byte() {
+        // A COM_PING and what may follow it.
+        let bytes = b"\x01\0\0\0\x0erest";
+        for end in 0..5 {
+            assert_eq!(next(&bytes[..end]), None, "{end} bytes");
+        }
+        let packet = next(bytes).unwrap();
+        assert_eq!(packet, Packet { sequence: 0, payload: b"\x0e" });
+        assert_eq!((packet.len(), packet.continues(), packet.is_empty()), (5, false, false));
+        assert_eq!(next(b"\0\0\0\x07").unwrap(), Packet { sequence: 7, payload: b"" });
+    }
+
+    #[test]
+    fn a_payload_in_one_packet_is_not_copied() {
+        let payload = [7; 100];
+        let mut joiner = Joiner::new();
+        let whole = joiner.push(Packet { sequence: 3, payload: &payload }).unwrap().unwrap();
+        assert_eq!(whole.as_ptr(), payload.as_ptr());
+    }
+
+    #[test]
+    fn long_payloads_are_split_and_joined() {
+        // A payload that fills its packets is ended by an empty one.
+        for (length, packets) in [(FULL - 1, 1), (FULL, 2), (FULL + 1, 2), (2 * FULL, 3)] {
+            let mut payload = vec![7; length];
+            payload[length - 1] = 8;
+            let (mut bytes, mut sequence) = (Vec::new(), 255);
+            write(&mut bytes, &mut sequence, &payload);
+            assert_eq!((bytes.len(), sequence), (length + 4 * packets, (255 + packets) as u8));
+
+            let (mut joiner, mut rest, mut seen) = (Joiner::new(), &bytes[..], 0);
+            let joined = loop {
+                let packet = next(rest).unwrap();
+                assert_eq!(packet.sequence, 255u8.wrapping_add(seen));
+                (rest, seen) = (&rest[packet.len()..], seen + 1);
+                assert_eq!(joiner.is_joining(), seen > 1);
+                if let Some(payload) = joiner.push(packet).unwrap() {
+                    break payload.to_vec();
+                }
+            };
+            assert!(joined == payload && rest.is_empty() && usize::from(seen) == packets, "{length} bytes");
+
+            let (mut with, mut sequence) = (b"before".to_vec(), 255);
+            let message = |out: &mut Vec<u8>| {
+                out.extend_from_slice(&payload);
+                Ok(())
+            };
+            write_with(&mut with, &mut sequence, message).unwrap();
+            assert!(with.strip_prefix(b"before").unwrap() == bytes && usize::from(sequence) == (255 + packets) % 256);
+        }
+    }
+
+    #[test]
+    fn a_gap_in_a_long_payload_is_invalid() {
+        let full = vec![0; FULL];
+        let mut joiner = Joiner::new();
+        assert_eq!(joiner.push(Packet { sequence: 1, payload: &full }), Ok(None));
+        let error = joiner.push(Packet { sequence: 3, payload: b"x" }).unwrap_err();
+        assert_eq!(error.offset, FULL);
+        assert!(!joiner.is_joining());
+        assert_eq!(joiner.push(Packet { sequence: 3, payload: b"x" }), Ok(Some(&b"x"[..])));
+    }
+
+    #[test]
+    fn nothing_is_written_of_a_message_that_fails() {
+        let failed = Unencodable { message: "test", what: "it fails" };
+        let mut sequence = 5;
+        let error = unwritten(|out| {
+            write_with(out, &mut sequence, |out| {
+                out.push(1);
+                Err(failed)
+            })
+        });
+        assert_eq!((error, sequence), (failed, 5));
+    }
+}

@@ -22,8 +22,8 @@ pub struct PrepareOk {
 }
 
 impl PrepareOk {
-    /// Reads the payload.
-    pub fn decode(payload: &[u8], capabilities: Capabilities) -> Result<Self, Invalid> {
+    /// Reads the payload. Whether descriptions follow is told where that was agreed.
+    pub fn decode(payload: &[u8]) -> Result<Self, Invalid> {
         let mut read = Reader::new("COM_STMT_PREPARE_OK", payload);
         if read.u8()? != 0 {
             return Err(read.invalid(0, "the first byte is not 0x00"));
@@ -42,7 +42,7 @@ impl PrepareOk {
         if !read.is_empty() {
             answer.warnings = read.u16()?;
         }
-        if capabilities.contains(Capabilities::OPTIONAL_METADATA) && !read.is_empty() {
+        if !read.is_empty() {
             answer.described = read.u8()? != 0;
         }
         read.end(answer)
@@ -59,5 +59,36 @@ impl PrepareOk {
         if capabilities.contains(Capabilities::OPTIONAL_METADATA) {
             out.push(self.described.into());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::hex;
+
+    #[test]
+    fn answer() {
+        // The example of the manual.
+        let payload = hex("00 01000000 0100 0200 00 0000");
+        let answer = PrepareOk::decode(&payload).unwrap();
+        assert_eq!(answer, PrepareOk { statement: 1, columns: 1, parameters: 2, warnings: 0, described: true });
+        let mut out = Vec::new();
+        answer.encode(Capabilities::default(), &mut out);
+        assert_eq!(out, payload);
+        for end in 0..payload.len() {
+            // Old servers send less.
+            assert_eq!(PrepareOk::decode(&payload[..end]).is_ok(), matches!(end, 9 | 10), "{end} bytes");
+        }
+        assert!(PrepareOk::decode(&[1; 12]).is_err());
+    }
+
+    #[test]
+    fn without_descriptions() {
+        let answer = PrepareOk { statement: 1, columns: 1, parameters: 0, warnings: 7, described: false };
+        let mut out = Vec::new();
+        answer.encode(Capabilities::OPTIONAL_METADATA, &mut out);
+        assert_eq!(out, hex("00 01000000 0100 0000 00 0700 00"));
+        assert_eq!(PrepareOk::decode(&out), Ok(answer));
     }
 }

@@ -43,3 +43,21 @@ impl<'a> Progress<'a> {
         write::string(out, self.info);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{hex, needs_all};
+
+    #[test]
+    fn report() {
+        let payload = hex("ff ffff 01 02 03 50c300 04 636f7079");
+        let progress = Progress::decode(&payload).unwrap();
+        assert_eq!(progress, Progress { stage: 2, stages: 3, done: 50_000, info: b"copy" });
+        let mut out = Vec::new();
+        progress.encode(&mut out);
+        assert_eq!(out, payload);
+        needs_all(&payload, 0, |payload| Progress::decode(payload).err());
+        assert!(Progress::decode(&hex("ff 4804 01 02 03 50c300 00")).is_err());
+    }
+}

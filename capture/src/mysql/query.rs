@@ -25,6 +25,12 @@ impl<'a> Query<'a> {
         Query { attributes: Parameters::default(), sql }
     }
 
+    /// True when the payload of a COM_QUERY shows that query attributes are agreed, for where the handshake was not seen: it
+    /// goes on with a number of attributes and the number 1, which no text begins with.
+    pub fn shows_attributes(payload: &[u8]) -> bool {
+        matches!(payload, [0x03, 0..=0xfa, 1, ..])
+    }
+
     pub(super) fn decode(mut read: Reader<'a>, capabilities: Capabilities) -> Result<Self, Invalid> {
         if !capabilities.contains(Capabilities::QUERY_ATTRIBUTES) {
             return Ok(Query::new(read.rest()));
@@ -70,5 +76,54 @@ impl<'a> Query<'a> {
             out.extend_from_slice(sql);
             Ok(())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{command, hex, needs_all, unwritten, usual};
+    use crate::mysql::{Command, Content, Kind, ParamType};
+
+    const ATTRIBUTES: Capabilities = Capabilities::QUERY_ATTRIBUTES;
+
+    #[test]
+    fn text() {
+        let payload = hex("03 73656c656374204040766572 73696f6e5f636f6d6d656e74206c696d69742031");
+        let query = Query::new(b"select @@version_comment limit 1");
+        assert_eq!(command(&payload, usual(Capabilities::default())), Command::Query(query));
+        assert_eq!(command(b"\x03", usual(Capabilities::default())), Command::Query(Query::new(b"")));
+        // Unlike in PostgreSQL, NUL is a character like others: the server's lexer decides.
+        assert_eq!(command(b"\x03a\0b", usual(Capabilities::default())), Command::Query(Query::new(b"a\0b")));
+    }
+
+    #[test]
+    fn attributes_are_named_values() {
+        // Two attributes: NULL called `a`, and 42 as LONGLONG called `n`.
+        let payload = hex("03 02 01 01 01 fe00 0161 0800 016e 2a00000000000000 53454c4543542031");
+        let Command::Query(query) = command(&payload, usual(ATTRIBUTES)) else { panic!("no query") };
+        assert_eq!(query.sql, b"SELECT 1");
+        let parameters: Vec<_> = query.attributes.iter().collect();
+        assert_eq!(parameters.len(), query.attributes.len());
+        assert_eq!((parameters[0].name, parameters[0].value), (&b"a"[..], Content::Null));
+        assert_eq!((parameters[1].name, parameters[1].value), (&b"n"[..], Content::Bytes(&[42, 0, 0, 0, 0, 0, 0, 0])));
+        assert_eq!(parameters[1].kind, ParamType::new(Kind::LONGLONG, false));
+        needs_all(&payload[..21], 1, |payload| Command::decode(payload, usual(ATTRIBUTES)).err());
+    }
+
+    #[test]
+    fn no_attributes_still_have_a_number() {
+        let payload = b"\x03\x00\x01SELECT 1";
+        let Command::Query(query) = command(payload, usual(ATTRIBUTES)) else { panic!("no query") };
+        assert_eq!((query.sql, query.attributes.is_empty()), (&b"SELECT 1"[..], true));
+        assert!(Query::shows_attributes(payload) && !Query::shows_attributes(b"\x03SELECT 1"));
+        let two_sets = Command::decode(b"\x03\x00\x02SELECT 1", usual(ATTRIBUTES)).unwrap_err();
+        assert_eq!(two_sets.offset, 2);
+    }
+
+    #[test]
+    fn attributes_need_their_capability() {
+        let name = Parameter { name: b"a", kind: ParamType::new(Kind::STRING, false), value: Content::Null };
+        unwritten(|out| Query::write(out, usual(Capabilities::default()), &[name], b"SELECT 1"));
     }
 }

@@ -207,3 +207,129 @@ fn put_fixed(out: &mut Vec<u8>, capabilities: Capabilities, max_packet: u32, col
     out.extend([0; 19]);
     out.extend(capabilities.extended().to_le_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{hex, needs_all, unwritten, written};
+
+    fn decode(payload: &[u8]) -> HandshakeResponse<'_> {
+        let Opening::Response(response) = Opening::decode(payload).unwrap() else { panic!("no response") };
+        assert_eq!(written(|out| response.encode(out)), payload);
+        response
+    }
+
+    const FILLER: &str = "0000000000000000000000000000000000000000000000";
+
+    const EMPTY: HandshakeResponse<'static> = HandshakeResponse {
+        capabilities: Capabilities::PROTOCOL_41,
+        max_packet: 1 << 24,
+        collation: 8,
+        user: b"",
+        proof: Secret(b""),
+        database: None,
+        plugin: None,
+        attributes: None,
+        zstd_level: None,
+    };
+
+    #[test]
+    fn response() {
+        let payload = hex(&format!(
+            "8da60f00 00000001 08 {FILLER} 70616d00 14 ab09eef6bcb1323e6114 3865c0991d957d75d447 7465737400
+            6d7973716c5f6e61746976655f70617373776f726400"
+        ));
+        let response = decode(&payload);
+        assert_eq!((response.user, response.database), (&b"pam"[..], Some(&b"test"[..])));
+        assert_eq!((response.max_packet, response.collation), (1 << 24, 8));
+        assert_eq!(response.plugin, Some(&b"mysql_native_password"[..]));
+        assert_eq!((response.proof.0.len(), response.proof.0[0]), (20, 0xab));
+        assert_eq!((response.attributes, response.zstd_level), (None, None));
+        // Behind the proof everything may be left out.
+        needs_all(&payload[..57], 0, |payload| Opening::decode(payload).err());
+    }
+
+    #[test]
+    fn attributes() {
+        let payload = hex(&format!(
+            "85a21e00 00000040 08 {FILLER} 726f6f7400 14 22507971a84bab80cd2dfeac74e6ce00b2ad1239
+            6d7973716c5f6e61746976655f70617373776f726400
+            13 035f6f73 056465626961 03616263 0464656667"
+        ));
+        let response = decode(&payload);
+        assert_eq!(response.user, b"root");
+        let attributes = response.attributes.unwrap();
+        assert_eq!(attributes.get(b"_os"), Some(&b"debia"[..]));
+        assert_eq!(attributes.iter().count(), 2);
+        let end = payload.len() - 4;
+        assert!(Opening::decode(&payload[..end]).is_err(), "a pair is cut");
+    }
+
+    /// The example of the manual for 4.0.
+    #[test]
+    fn before_4_1() {
+        let payload = hex("8524 000000 6f6c6400 47445343 51595 25f");
+        let Opening::Response(response) = Opening::decode(&payload).unwrap() else { panic!("no response") };
+        assert_eq!((response.user, response.proof.0), (&b"old"[..], &b"GDSCQYR_"[..]));
+        // The proof ends with the message or with NUL; it is written with NUL.
+        assert_eq!(written(|out| response.encode(out)), [&payload[..], b"\0"].concat());
+    }
+
+    #[test]
+    fn every_form_of_the_proof() {
+        for (flags, proof) in [
+            (Capabilities::PLUGIN_AUTH_LENENC, &[7; 300][..]),
+            (Capabilities::SECURE_CONNECTION, &[7; 20]),
+            (Capabilities::default(), b"abcdefgh"),
+        ] {
+            let response = HandshakeResponse {
+                capabilities: Capabilities::PROTOCOL_41 | Capabilities::ZSTD | Capabilities::CONNECT_WITH_DB | flags,
+                max_packet: 7,
+                collation: 255,
+                user: b"u",
+                proof: Secret(proof),
+                database: Some(b"shop"),
+                plugin: None,
+                attributes: None,
+                zstd_level: Some(9),
+            };
+            let payload = written(|out| response.encode(out));
+            assert_eq!(decode(&payload), response);
+        }
+    }
+
+    #[test]
+    fn a_long_proof_needs_its_capability() {
+        let response = HandshakeResponse {
+            capabilities: Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION,
+            proof: Secret(&[7; 300]),
+            ..EMPTY
+        };
+        unwritten(|out| response.encode(out));
+    }
+
+    #[test]
+    fn mariadb_says_what_it_can_in_the_filler() {
+        let response = HandshakeResponse {
+            capabilities: Capabilities::PROTOCOL_41 | Capabilities::MARIADB_BULK | Capabilities::MARIADB_PROGRESS,
+            ..EMPTY
+        };
+        let payload = written(|out| response.encode(out));
+        assert_eq!(payload[28..32], [5, 0, 0, 0]);
+        assert_eq!(decode(&payload).capabilities, response.capabilities);
+    }
+
+    #[test]
+    fn ssl_request() {
+        let payload = hex(&format!("05ae0300 00000001 08 {FILLER}"));
+        let Opening::Ssl(request) = Opening::decode(&payload).unwrap() else { panic!("no SSLRequest") };
+        assert!(request.capabilities.contains(Capabilities::SSL | Capabilities::PROTOCOL_41));
+        let mut out = Vec::new();
+        request.encode(&mut out);
+        assert_eq!(out, payload);
+        // The same under TLS goes on with a user, and is no request.
+        let again = [&payload[..], b"u\0\0"].concat();
+        assert!(matches!(Opening::decode(&again), Ok(Opening::Response(_))));
+        needs_all(&payload, 0, |payload| SslRequest::decode(payload).err());
+    }
+}

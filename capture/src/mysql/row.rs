@@ -141,3 +141,48 @@ fn is_null(nulls: &[u8], index: usize) -> bool {
     let bit = index + NULL_OFFSET;
     nulls.get(bit / 8).is_some_and(|bits| bits >> (bit % 8) & 1 != 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{hex, needs_every_byte, unwritten, written};
+
+    #[test]
+    fn text() {
+        let payload = b"\x0242\xfb\x00";
+        let row = TextRow::decode(payload, 3).unwrap();
+        let columns: Vec<_> = row.iter().collect();
+        assert_eq!(columns, [Some(&b"42"[..]), None, Some(b"")]);
+        let mut out = Vec::new();
+        TextRow::write(&mut out, columns);
+        assert_eq!(out, payload);
+        needs_every_byte(payload, 0, |payload| TextRow::decode(payload, 3).err());
+        assert!(TextRow::decode(b"\xff", 1).is_err());
+    }
+
+    #[test]
+    fn binary() {
+        // The example of the manual.
+        let payload = hex("00 00 06 666f6f626172");
+        let row = BinaryRow::decode(&payload, &[Kind::VAR_STRING]).unwrap();
+        assert_eq!(row.iter().collect::<Vec<_>>(), [(Kind::VAR_STRING, Some(&b"foobar"[..]))]);
+        needs_every_byte(&payload, 0, |payload| BinaryRow::decode(payload, &[Kind::VAR_STRING]).err());
+        assert_eq!(BinaryRow::decode(b"\x01\0", &[Kind::TINY]).unwrap_err().offset, 0);
+    }
+
+    #[test]
+    fn null_bits_begin_with_the_third() {
+        let kinds = [Kind::TINY; 8];
+        // Columns 0 and 6 are NULL: bit 2 of the first byte, bit 0 of the second.
+        let payload = hex("00 04 01 01 02 03 04 05 07");
+        let columns: Vec<_> = BinaryRow::decode(&payload, &kinds).unwrap().iter().collect();
+        let values: Vec<_> = columns.iter().map(|(_, value)| value.map(|value| value[0])).collect();
+        assert_eq!(values, [None, Some(1), Some(2), Some(3), Some(4), Some(5), None, Some(7)]);
+        assert_eq!(written(|out| BinaryRow::write(out, &columns)), payload);
+    }
+
+    #[test]
+    fn a_value_must_have_the_length_of_its_type() {
+        unwritten(|out| BinaryRow::write(out, &[(Kind::LONG, Some(b"abc"))]));
+    }
+}

@@ -62,25 +62,39 @@ impl<'a> Change<'a> {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        let (kind, parts): (u8, [&[u8]; 2]) = match self {
-            Change::SystemVariable { name, value } => (0, [name, value]),
-            Change::Schema(text) => (1, [text, b""]),
-            Change::StateChange(text) => (2, [text, b""]),
-            Change::Gtids { gtids, .. } => (3, [gtids, b""]),
-            Change::TransactionCharacteristics(text) => (4, [text, b""]),
-            Change::TransactionState(text) => (5, [text, b""]),
-            Change::Other { kind, data } => (*kind, [data, b""]),
-        };
         let mut field = Vec::new();
-        match self {
-            Change::Other { data, .. } => field.extend_from_slice(data),
-            Change::SystemVariable { .. } => parts.iter().for_each(|part| write::string(&mut field, part)),
-            Change::Gtids { encoding, .. } => {
-                field.push(*encoding);
-                write::string(&mut field, parts[0]);
+        let kind = match *self {
+            Change::SystemVariable { name, value } => {
+                write::string(&mut field, name);
+                write::string(&mut field, value);
+                0
             }
-            _ => write::string(&mut field, parts[0]),
-        }
+            Change::Schema(name) => {
+                write::string(&mut field, name);
+                1
+            }
+            Change::StateChange(changed) => {
+                write::string(&mut field, changed);
+                2
+            }
+            Change::Gtids { encoding, gtids } => {
+                field.push(encoding);
+                write::string(&mut field, gtids);
+                3
+            }
+            Change::TransactionCharacteristics(statements) => {
+                write::string(&mut field, statements);
+                4
+            }
+            Change::TransactionState(state) => {
+                write::string(&mut field, state);
+                5
+            }
+            Change::Other { kind, data } => {
+                field.extend_from_slice(data);
+                kind
+            }
+        };
         out.push(kind);
         write::string(out, &field);
     }
@@ -190,3 +204,54 @@ impl<'a> Iterator for SessionStateIter<'a> {
 }
 
 impl FusedIterator for SessionStateIter<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::hex;
+
+    #[test]
+    fn every_kind() {
+        let bytes = hex("00 0f 0a 6175746f636f6d6d6974 03 4f4646  01 05 04 74657374  02 02 01 31
+            03 05 00 03 613a31  04 04 03 424547  05 09 08 545f5f5f5f5f5f5f  63 02 6162");
+        let state = SessionState::from_bytes(&bytes).unwrap();
+        let changes: Vec<_> = state.iter().collect();
+        assert_eq!(
+            changes,
+            [
+                Change::SystemVariable { name: b"autocommit", value: b"OFF" },
+                Change::Schema(b"test"),
+                Change::StateChange(b"1"),
+                Change::Gtids { encoding: 0, gtids: b"a:1" },
+                Change::TransactionCharacteristics(b"BEG"),
+                Change::TransactionState(b"T_______"),
+                Change::Other { kind: 0x63, data: b"ab" },
+            ]
+        );
+        assert_eq!(SessionState::bytes(changes), bytes);
+        assert_eq!((state.schema(), state.gtid()), (Some(&b"test"[..]), Some(&b"a:1"[..])));
+    }
+
+    #[test]
+    fn the_last_change_of_a_variable_holds() {
+        let set = |value| Change::SystemVariable { name: b"sql_mode", value };
+        let bytes = SessionState::bytes([set(b"ANSI"), set(b"")]);
+        let state = SessionState::from_bytes(&bytes).unwrap();
+        assert_eq!((state.variable(b"sql_mode"), state.variable(b"autocommit")), (Some(&b""[..]), None));
+    }
+
+    #[test]
+    fn mariadb_tells_its_gtid_as_a_variable() {
+        let bytes = SessionState::bytes([Change::SystemVariable { name: b"last_gtid", value: b"0-1-12" }]);
+        assert_eq!(SessionState::from_bytes(&bytes).unwrap().gtid(), Some(&b"0-1-12"[..]));
+    }
+
+    #[test]
+    fn malformed() {
+        // Cut, a field longer than its change, and one shorter.
+        for (bytes, offset) in [("01 05 04 746573", 2), ("01 05 05 74657374", 3), ("01 05 03 74657374", 6), ("01", 1)] {
+            let error = SessionState::from_bytes(&hex(bytes)).unwrap_err();
+            assert_eq!(error.offset, offset, "{bytes}: {error}");
+        }
+    }
+}

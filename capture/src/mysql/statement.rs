@@ -136,3 +136,116 @@ impl<'a> LongData<'a> {
         out.extend_from_slice(self.data);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::{command, hex, needs_every_byte, unwritten, usual, written};
+    use crate::mysql::{Command, Content, Kind, ParamType};
+
+    fn execute(payload: &[u8], capabilities: Capabilities) -> Execute<'_> {
+        match command(payload, capabilities) {
+            Command::Execute(execute) => execute,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn one() -> Known<'static> {
+        Known { parameters: 1, ..Known::default() }
+    }
+
+    #[test]
+    fn a_parameter_with_its_type() {
+        let payload = hex("17 01000000 00 01000000 00 01 0f00 03666f6f");
+        let usual = usual(Capabilities::default());
+        let execute = execute(&payload, usual);
+        assert_eq!((execute.statement, execute.flags, execute.iterations), (1, ExecuteFlags::default(), 1));
+        let parameters = execute.parameters(usual, one()).unwrap();
+        assert!(parameters.sent_types());
+        let all: Vec<_> = parameters.iter().collect();
+        let kind = ParamType::new(Kind::VARCHAR, false);
+        assert_eq!(all, [Parameter { name: b"", kind, value: Content::Bytes(b"foo") }]);
+        assert_eq!(written(|out| Execute::write(out, usual, 1, execute.flags, &all, true)), payload);
+        needs_every_byte(&payload, 10, |payload| {
+            Execute { body: &payload[10..], ..execute }.parameters(usual, one()).err()
+        });
+    }
+
+    #[test]
+    fn types_are_remembered() {
+        let usual = usual(Capabilities::default());
+        let types = [ParamType::new(Kind::LONG, true), ParamType::new(Kind::STRING, false)];
+        let known = Known { parameters: 2, types: &types, long: &[] };
+        let payload = hex("17 01000000 00 01000000 02 00 ffffffff");
+        let execute = execute(&payload, usual);
+        let parameters = execute.parameters(usual, known).unwrap();
+        assert!(!parameters.sent_types());
+        let all: Vec<_> = parameters.iter().collect();
+        assert_eq!((all[0].kind, all[0].value), (types[0], Content::Bytes(&[255; 4])));
+        assert_eq!((all[1].kind, all[1].value), (types[1], Content::Null));
+        assert_eq!(written(|out| Execute::write(out, usual, 1, execute.flags, &all, false)), payload);
+        // Without the types nobody can tell how long the values are.
+        let error = execute.parameters(usual, Known { types: &[], ..known }).unwrap_err();
+        assert_eq!(error.offset, 11);
+    }
+
+    #[test]
+    fn long_data_has_no_value_here() {
+        let usual = usual(Capabilities::default());
+        let payload = hex("17 01000000 00 01000000 00 01 fc00 0100 07");
+        let execute = execute(&payload, usual);
+        let known = Known { parameters: 2, types: &[], long: &[0] };
+        let all: Vec<_> = execute.parameters(usual, known).unwrap().iter().collect();
+        assert_eq!((all[0].value, all[1].value), (Content::Long, Content::Bytes(&[7])));
+        assert_eq!(written(|out| Execute::write(out, usual, 1, execute.flags, &all, true)), payload);
+        assert!(execute.parameters(usual, Known { long: &[], ..known }).is_err());
+    }
+
+    #[test]
+    fn query_attributes_add_to_the_parameters() {
+        // Captured from mysql2 (Node.js) against MySQL 8.0: one parameter, the number sent, no name.
+        let capabilities = usual(Capabilities::QUERY_ATTRIBUTES);
+        let payload = hex("17 04000000 08 01000000 01 00 01 fd00 00 05 61646d696e");
+        let execute = execute(&payload, capabilities);
+        assert!(execute.flags.contains(ExecuteFlags::PARAMETER_COUNT));
+        let all: Vec<_> = execute.parameters(capabilities, one()).unwrap().iter().collect();
+        assert_eq!((all[0].name, all[0].value), (&b""[..], Content::Bytes(b"admin")));
+        // With an attribute behind it.
+        let more = [all[0], Parameter { name: b"trace", ..all[0] }];
+        let flags = ExecuteFlags::PARAMETER_COUNT;
+        let payload = written(|out| Execute::write(out, capabilities, 4, flags, &more, true));
+        let Command::Execute(execute) = command(&payload, capabilities) else { panic!("no execution") };
+        let all: Vec<_> = execute.parameters(capabilities, one()).unwrap().iter().collect();
+        assert_eq!(all, more);
+    }
+
+    #[test]
+    fn no_parameters_no_body() {
+        let usual = usual(Capabilities::default());
+        let payload = hex("17 01000000 01 01000000");
+        let execute = execute(&payload, usual);
+        assert!(execute.flags.intersects(ExecuteFlags::CURSOR));
+        assert!(execute.parameters(usual, Known::default()).unwrap().is_empty());
+        assert!(execute.parameters(usual, one()).is_err());
+        needs_every_byte(&payload, 0, |payload| match Command::decode(payload, usual) {
+            Ok(Command::Execute(execute)) => execute.parameters(usual, Known::default()).err(),
+            other => other.err(),
+        });
+    }
+
+    #[test]
+    fn a_value_must_have_the_length_of_its_type() {
+        let usual = usual(Capabilities::default());
+        let kind = ParamType::new(Kind::LONG, false);
+        let short = Parameter { name: b"", kind, value: Content::Bytes(b"abc") };
+        unwritten(|out| Execute::write(out, usual, 1, ExecuteFlags::default(), &[short], true));
+    }
+
+    #[test]
+    fn long_data() {
+        let payload = hex("18 01000000 0200 616263");
+        let Command::LongData(data) = command(&payload, Capabilities::default()) else { panic!("no long data") };
+        assert_eq!(data, LongData { statement: 1, parameter: 2, data: b"abc" });
+        assert!(Command::decode(&payload[..6], Capabilities::default()).is_err());
+    }
+}

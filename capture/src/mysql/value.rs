@@ -171,3 +171,55 @@ fn fraction(f: &mut fmt::Formatter<'_>, micros: u32) -> fmt::Result {
         micros => write!(f, ".{micros:06}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::testing::hex;
+
+    fn show(kind: Kind, unsigned: bool, content: &str) -> String {
+        Value::decode(ParamType::new(kind, unsigned), &hex(content)).map_or("-".to_owned(), |value| value.to_string())
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(show(Kind::TINY, false, "ff"), "-1");
+        assert_eq!(show(Kind::TINY, true, "ff"), "255");
+        assert_eq!(show(Kind::SHORT, true, "ffff"), "65535");
+        assert_eq!(show(Kind::YEAR, false, "e007"), "2016");
+        assert_eq!(show(Kind::LONG, false, "01000080"), "-2147483647");
+        assert_eq!(show(Kind::LONGLONG, true, "ffffffffffffffff"), u64::MAX.to_string());
+        assert_eq!(show(Kind::LONGLONG, false, "ffffffffffffffff"), "-1");
+        assert_eq!(show(Kind::TINY, true, ""), "-");
+        // The examples of the manual.
+        assert_eq!(show(Kind::DOUBLE, false, "6666666666662440"), "10.2");
+        assert_eq!(show(Kind::FLOAT, false, "33332341"), "10.2");
+        assert_eq!(show(Kind::FLOAT, false, "3333"), "-");
+    }
+
+    #[test]
+    fn dates_and_times() {
+        // The examples of the manual.
+        assert_eq!(show(Kind::DATETIME, false, "da070a11131b1e01000000"), "2010-10-17 19:27:30.000001");
+        assert_eq!(show(Kind::TIME, false, "0178000000131b1e01000000"), "-2899:27:30.000001");
+        assert_eq!(show(Kind::TIME, false, "0178000000131b1e"), "-2899:27:30");
+        // What is zero at the end is left out.
+        assert_eq!(show(Kind::DATETIME, false, "da070a11131b1e"), "2010-10-17 19:27:30");
+        assert_eq!(show(Kind::TIMESTAMP, false, "da070a11"), "2010-10-17 00:00:00");
+        assert_eq!(show(Kind::DATE, false, "da070a11"), "2010-10-17");
+        assert_eq!(show(Kind::DATE, false, ""), "0000-00-00");
+        assert_eq!(show(Kind::TIME, false, ""), "00:00:00");
+        for length in [1, 2, 3, 5, 6, 8, 9, 10, 12] {
+            assert_eq!(show(Kind::DATETIME, false, &"01".repeat(length)), "-", "{length}");
+        }
+        for length in [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 13] {
+            assert_eq!(show(Kind::TIME, false, &"01".repeat(length)), "-", "{length}");
+        }
+    }
+
+    #[test]
+    fn bytes() {
+        assert_eq!(show(Kind::NEWDECIMAL, false, "312e30"), "1.0");
+        assert_eq!(show(Kind::BLOB, false, "00ff"), "\\x00\\xff");
+    }
+}
