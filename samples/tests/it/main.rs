@@ -3,6 +3,7 @@
 //! - `sandbox`, `mysql_sandbox`, `shop`: the pairs, and the workload through pgpool-II
 //! - `replay`: the replayer's promises, through its library
 //! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
+//! - `router`, `router_postgresql`, `router_faults`: the sample router, right and wrong
 //! - `stage`: the pair and the replays that those share; `tools`: the tools as their users run them
 //! - `verdict`: what `compare` writes, as far as the tests read it; `pgpool_log`: the second opinion on destinations
 
@@ -14,6 +15,9 @@ mod mysql_sandbox;
 mod pgpool_log;
 mod probe;
 mod replay;
+mod router;
+mod router_faults;
+mod router_postgresql;
 mod sandbox;
 mod shop;
 mod stage;
