@@ -258,7 +258,7 @@ fn a_write_is_tried_on_every_server() {
     let sql = "UPDATE stock SET quantity = quantity WHERE sku = 199";
     wait(async { ask(&mut connect(&router).await, sql).await });
     assert_eq!(router.destinations(sql), ["primary", "replica"]);
-    let log = std::fs::read_to_string(pair.sandbox.standby().log()).unwrap();
+    let log = std::fs::read_to_string(pair.sandbox.replica().log()).unwrap();
     assert!(log.contains(&format!("STATEMENT:  {sql}")), "the standby refused it");
 }
 

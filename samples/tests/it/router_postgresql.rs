@@ -42,7 +42,7 @@ impl Pair {
     pub fn router(&self, config: &str, faults: &[&str]) -> Running {
         let ports = self.sandbox.ports();
         self.sandbox.wait_caught_up().unwrap();
-        Running::start("postgresql", ports.primary, ports.standby, config, faults)
+        Running::start("postgresql", ports.primary, ports.replica, config, faults)
     }
 }
 
