@@ -5,7 +5,10 @@ set -euo pipefail
 packages=(
     gcc libc6-dev pkg-config ca-certificates # to build
     libclang-dev libpcap-dev                 # PostgreSQL's parser, live capture
-    postgresql pgpool2                       # the pair and the router
+    postgresql pgpool2                       # the PostgreSQL pair and its router
+    # The MariaDB pair. These hold the programs; mariadb-server would add a service of its own on port 3306.
+    mariadb-server-core mariadb-client-core
+    sysbench                                 # a second workload for it
     tcpdump tshark pgreplay                  # the recorder, and tools to compare with
     chromium python3-venv                    # to look at the report and to open a trace with other tools
 )

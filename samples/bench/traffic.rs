@@ -86,7 +86,7 @@ impl Traffic {
     }
 
     fn pgbench(&self) -> Command {
-        let mut command = Command::new(self.sandbox.state().postgresql_bin.join("pgbench"));
+        let mut command = Command::new(self.sandbox.state().bin.join("pgbench"));
         command.args(["--host=127.0.0.1", "--username=postgres", &format!("--port={}", self.port()), DATABASE]);
         command
     }

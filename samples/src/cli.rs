@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use splitproof_capture::trace::Engine;
 use splitproof_samples::Sandbox;
 use splitproof_samples::record::Recorder;
-use splitproof_samples::sandbox::ports::Ports;
 use splitproof_samples::sandbox::state::Backends;
+use splitproof_samples::sandbox::{Plan, StatementLog};
 use splitproof_samples::shop::{Summary, Workload};
 use tokio::runtime::Runtime;
 
-/// A real PostgreSQL primary, a streaming standby and pgpool-II, in a directory of their own.
+/// A real primary, a replica and a router, in a directory of their own: PostgreSQL with pgpool-II, or MariaDB with the
+/// sample router.
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -34,35 +36,56 @@ pub struct Cli {
 enum Command {
     /// Make the sandbox: two nodes, not yet running
     Create {
+        /// The kind of servers: postgresql, or mysql for MariaDB
+        #[arg(long, default_value = "postgresql", value_parser = engine)]
+        engine: Engine,
+        /// Switch MariaDB's performance_schema on
+        #[arg(long)]
+        performance_schema: bool,
         /// The primary's port, instead of a free one
         #[arg(long)]
         primary_port: Option<u16>,
     },
     /// Load the sample shop's schema and seed data into the running pair
     Load,
-    /// Start both nodes and wait until the standby has caught up
+    /// Start both nodes and wait until the replica has caught up
     Up,
     /// Stop the router and both nodes
     Down,
     /// Stop everything and remove the directory
     Destroy,
-    /// Start pgpool, or start it again, with a configuration: today, candidate, or a file
+    /// Start the router, or start it again, with a configuration: today, candidate, or a file. For PostgreSQL that is
+    /// pgpool, or with a YAML file the sample router; for MySQL the sample router
     Router {
         /// The configuration
         config: String,
-        /// Point pgpool straight at the nodes instead of at replay's taps
+        /// Point the router straight at the nodes instead of at replay's taps
         #[arg(long)]
         direct: bool,
+        /// More arguments for the router's command line, after a --
+        #[arg(last = true)]
+        arguments: Vec<String>,
     },
     /// Keep a copy of both nodes' data; they restart if they ran
     Snapshot,
     /// Put the copy back; nodes and router restart if they ran
     Restore,
-    /// Pause the standby's replay: it answers from the past
+    /// Pause the replica: it receives and does not apply, and answers from the past
     Pause,
-    /// Let the standby's replay go on
+    /// Let the replica apply again
     Resume,
-    /// Wait until the standby has applied what the primary has written
+    /// Let the replica apply every transaction so many seconds late; 0 ends that
+    Delay {
+        /// The seconds
+        #[arg(value_parser = clap::value_parser!(u32).range(0..=86_400))]
+        seconds: u32,
+    },
+    /// Switch MariaDB's log of every statement on both nodes
+    GeneralLog {
+        /// Where to
+        to: GeneralLog,
+    },
+    /// Wait until the replica has applied what the primary has written
     Wait,
     /// Write the pair.toml that replay reads, and print where it is
     PairToml {
@@ -91,6 +114,17 @@ enum Command {
     Status,
 }
 
+/// Where MariaDB logs every statement.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum GeneralLog {
+    /// Nowhere
+    Off,
+    /// Into a file in the sandbox's log/
+    File,
+    /// Into the table mysql.general_log
+    Table,
+}
+
 /// How the clients run.
 #[derive(Debug, Args)]
 struct Run {
@@ -114,10 +148,11 @@ struct Run {
 impl Cli {
     /// Does what the command says.
     pub fn run(self) -> Result<()> {
-        if let Command::Create { primary_port } = self.command {
-            let mut ports = Ports::pick()?;
-            ports.primary = primary_port.unwrap_or(ports.primary);
-            let mut sandbox = Sandbox::create_with(&self.dir, ports)?;
+        if let Command::Create { engine, performance_schema, primary_port } = self.command {
+            let mut plan = Plan::new(engine)?;
+            plan.performance_schema = performance_schema;
+            plan.ports.primary = primary_port.unwrap_or(plan.ports.primary);
+            let mut sandbox = Sandbox::create_with(&self.dir, plan)?;
             sandbox.keep_running();
             return Ok(());
         }
@@ -128,8 +163,8 @@ impl Cli {
             Command::Up => sandbox.up()?,
             Command::Down => sandbox.down()?,
             Command::Destroy => sandbox.destroy()?,
-            Command::Router { config, direct } => {
-                sandbox.router_with(&config, if direct { Backends::Nodes } else { Backends::Taps })?;
+            Command::Router { config, direct, arguments } => {
+                sandbox.router_with(&config, if direct { Backends::Nodes } else { Backends::Taps }, &arguments)?;
             }
             Command::Load => sandbox.load_shop()?,
             Command::Workload { through_router, run } => {
@@ -143,12 +178,23 @@ impl Cli {
             Command::Restore => sandbox.restore()?,
             Command::Pause => sandbox.pause_replay()?,
             Command::Resume => sandbox.resume_replay()?,
+            Command::Delay { seconds } => sandbox.delay(seconds)?,
+            Command::GeneralLog { to } => sandbox.log_statements(match to {
+                GeneralLog::Off => None,
+                GeneralLog::File => Some(StatementLog::File),
+                GeneralLog::Table => Some(StatementLog::Table),
+            })?,
             Command::Wait => sandbox.wait_caught_up()?,
             Command::PairToml { output } => println!("{}", sandbox.write_pair_toml(output.as_deref())?.display()),
             Command::Status => status(&sandbox),
         }
         Ok(())
     }
+}
+
+fn engine(word: &str) -> Result<Engine, String> {
+    let known: Vec<_> = Engine::ALL.iter().map(|engine| engine.as_str()).collect();
+    Engine::from_word(word).ok_or_else(|| format!("not one of {}", known.join(", ")))
 }
 
 impl Run {
@@ -190,8 +236,8 @@ fn print(summary: &Summary, start: Instant) {
 
 fn status(sandbox: &Sandbox) {
     let ports = sandbox.ports();
-    println!("{}", sandbox.dir().display());
-    for (node, tap) in [(sandbox.primary(), ports.tap_primary), (sandbox.standby(), ports.tap_standby)] {
+    println!("{} ({})", sandbox.dir().display(), sandbox.engine().as_str());
+    for (node, tap) in [(sandbox.primary(), ports.tap_primary), (sandbox.replica(), ports.tap_replica)] {
         let state = node.pid().map_or_else(|| "stopped".to_owned(), |pid| format!("pid {pid}"));
         println!("  {:<8} port {}  {state}  (tap: port {tap})", node.name, node.port);
     }

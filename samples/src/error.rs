@@ -25,8 +25,14 @@ pub enum Error {
         /// The Debian package that has it.
         package: &'static str,
     },
+    /// A program of this workspace is not there.
+    #[error("{} is not built; build it with: cargo build --workspace", path.display())]
+    NotBuilt {
+        /// Where it should be.
+        path: PathBuf,
+    },
     /// Running as root, and no unprivileged user to hand the servers to.
-    #[error("PostgreSQL refuses to run as root and none of the users {tried} exists; run as an ordinary user instead")]
+    #[error("the servers do not run as root and none of the users {tried} exists; run as an ordinary user instead")]
     NoUser {
         /// The user names that were tried.
         tried: String,
@@ -50,6 +56,44 @@ pub enum Error {
     /// No block of free ports was found.
     #[error("no {0} free neighbouring ports on 127.0.0.1 between 20000 and 31999")]
     NoPorts(usize),
+    /// Somebody else listens on a node's port.
+    #[error(
+        "cannot start the {node} on 127.0.0.1:{port}: {source}; stop what listens there, or `create` another sandbox"
+    )]
+    PortTaken {
+        /// The node.
+        node: &'static str,
+        /// Its port.
+        port: u16,
+        /// The operating system's answer.
+        source: std::io::Error,
+    },
+    /// Only a MariaDB pair has what was asked for.
+    #[error("the sandbox in {} is for {product}, which has no {what}; make one with `create --engine mysql`", dir.display())]
+    Unsupported {
+        /// The sandbox's directory.
+        dir: PathBuf,
+        /// What runs in it.
+        product: &'static str,
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The replica has stopped applying, and will not go on by itself.
+    #[error("the {node} cannot apply what the primary has written: {reason}")]
+    Replication {
+        /// The replica's name.
+        node: &'static str,
+        /// The server's reason.
+        reason: String,
+    },
+    /// A server answered something that the sandbox cannot use.
+    #[error("{what}: {answer:?}")]
+    Unexpected {
+        /// What was asked.
+        what: &'static str,
+        /// The answer.
+        answer: String,
+    },
     /// A server tool failed.
     #[error("{program} failed with {status}: {output}{log}")]
     Tool {
@@ -72,9 +116,11 @@ pub enum Error {
         /// The tail of the server's log, where there is one.
         log: String,
     },
-    /// The router ended as soon as it was started.
-    #[error("pgpool ended right after its start{log}")]
-    RouterEnded {
+    /// A server or router ended as soon as it was started.
+    #[error("{program} ended right after its start{log}")]
+    Ended {
+        /// The program.
+        program: &'static str,
         /// The tail of its log.
         log: String,
     },

@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod record;
+pub mod router;
 pub mod sandbox;
 pub mod shop;
 

@@ -32,11 +32,11 @@ impl Sandbox {
     /// Runs the workload against the primary while its packets on the loopback interface are recorded into
     /// `output`.
     ///
-    /// The standby is stopped meanwhile: its replication stream passes through the same port, and a window
+    /// The replica is stopped meanwhile: its replication stream passes through the same port, and a window
     /// before there is a router holds clients only.
     pub fn record(&mut self, recorder: &Recorder, output: &Path, workload: Workload) -> Result<Summary> {
         self.need_nodes()?;
-        self.standby().stop(Stop::Fast)?;
+        self.replica().stop(Stop::Fast)?;
         let recorded = self.record_primary(recorder, output, workload);
         self.up()?;
         recorded

@@ -23,19 +23,24 @@ Exit codes:
 const PACKETS_EXAMPLE: &str = "\
 Example:
   tcpdump -i any -w window.pcap tcp port 5432
-  splitproof-capture packets --port 5432=postgresql -o window.trace window.pcap";
+  splitproof-capture packets --port 5432=postgresql -o window.trace window.pcap
+  splitproof-capture packets --port 3306=mysql -o window.trace window.pcap
+
+A trace is of one engine. Without --port the registered port of each is decoded, and the first session decides.";
 
 const LIVE_EXAMPLE: &str = "\
 Example:
   splitproof-capture live -i eth0 --port 5432=postgresql --for 10m -o window.trace
+  splitproof-capture live -i eth0 --port 3306=mysql --for 10m -o window.trace
 
 Ctrl-C or SIGTERM ends the recording and leaves a readable trace.";
 
 const TAP_EXAMPLE: &str = "\
 Example:
   splitproof-capture tap --listen 0.0.0.0:6432 --upstream db1:5432 -o window.trace
+  splitproof-capture tap --engine mysql --listen 0.0.0.0:3307 --upstream db1:3306 -o window.trace
 
-Clients connect to port 6432 instead of the server. Ctrl-C or SIGTERM ends the recording and leaves a readable trace.
+Clients connect to that port instead of the server's. Ctrl-C or SIGTERM ends the recording and leaves a readable trace.
 Connections that are open then are cut.";
 
 const SHOW_EXAMPLE: &str = "\
@@ -78,7 +83,7 @@ pub enum Command {
     /// Relay connections to a server and record what passes; needs no right to capture packets
     #[command(after_help = TAP_EXAMPLE)]
     Tap {
-        /// The server's kind
+        /// The server's kind: postgresql or mysql (MariaDB, too)
         #[arg(long, default_value = "postgresql", value_name = "ENGINE")]
         engine: String,
         /// Address to listen on; port 0 takes a free one
@@ -87,7 +92,7 @@ pub enum Command {
         /// The server
         #[arg(long, value_name = "HOST:PORT")]
         upstream: String,
-        /// Answer requests for encryption with no, so that clients which only prefer it can be recorded
+        /// Refuse encryption in the server's place, so that clients which only prefer it can be recorded
         #[arg(long)]
         refuse_encryption: bool,
         #[command(flatten)]
@@ -114,7 +119,7 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct PortFlags {
-    /// Server port and its protocol; repeat for several [default: 5432=postgresql]
+    /// Server port and its protocol; repeat for several [default: 5432=postgresql and 3306=mysql]
     #[arg(short, long = "port", value_name = "PORT=PROTOCOL")]
     pub ports: Vec<PortOption>,
 }

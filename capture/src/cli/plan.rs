@@ -66,13 +66,13 @@ impl TryFrom<Flags> for Plan {
         Ok(match flags.command {
             Command::Packets { ports, output, files } => Plan::Record(Record {
                 source: Source::Files(files),
-                ports: ports.into(),
+                ports: ports.try_into()?,
                 duration: None,
                 output: output.into(),
             }),
             Command::Live { interface, buffer, promiscuous, ports, time, output } => Plan::Record(Record {
                 source: Source::Live(Live { buffer: buffer << 20, promiscuous, ..Live::new(interface) }),
-                ports: ports.into(),
+                ports: ports.try_into()?,
                 duration: duration(&time)?,
                 output: output.into(),
             }),
@@ -91,9 +91,16 @@ impl TryFrom<Flags> for Plan {
     }
 }
 
-impl From<PortFlags> for Ports {
-    fn from(flags: PortFlags) -> Self {
-        if flags.ports.is_empty() { Ports::default() } else { Ports::from(flags.ports) }
+impl TryFrom<PortFlags> for Ports {
+    type Error = anyhow::Error;
+
+    fn try_from(flags: PortFlags) -> anyhow::Result<Self> {
+        if flags.ports.is_empty() {
+            return Ok(Ports::default());
+        }
+        let ports = Ports::from(flags.ports);
+        ports.only_engine().context("--port: a trace is of one engine; record each engine into a trace of its own")?;
+        Ok(ports)
     }
 }
 
@@ -141,8 +148,17 @@ mod tests {
         let line = "splitproof-capture live -i lo --port 6432=postgresql --port 5432=postgresql --for 1m30s -o t";
         let Ok(Plan::Record(record)) = plan(line) else { panic!("{line}") };
         assert_eq!(record.duration, Some(Duration::from_secs(90)));
-        assert!(record.ports.protocol(6432).is_some() && record.ports.protocol(5433).is_none());
+        assert!(record.ports.engine(6432).is_some() && record.ports.engine(5433).is_none());
         assert_eq!(record.output.existing, Existing::Refuse);
+    }
+
+    #[test]
+    fn the_ports_of_a_trace_are_of_one_engine() {
+        let line = "splitproof-capture live -i lo -o t --port 3306=mysql --port 3307=mysql";
+        let Ok(Plan::Record(record)) = plan(line) else { panic!("{line}") };
+        assert_eq!(record.ports.only_engine(), Some(Engine::Mysql));
+        let error = plan(&format!("{line} --port 5432=postgresql")).expect_err("of two engines");
+        assert!(error.to_string().contains("one engine"), "{error}");
     }
 
     #[test]

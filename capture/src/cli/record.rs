@@ -1,15 +1,16 @@
 //! Recording packets, from files or an interface.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Source, Statistics, sessions};
-use splitproof_capture::session;
+use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Ports, Source, Statistics};
+use splitproof_capture::session::{self, Shared};
 use splitproof_capture::trace::{Engine, Loss, Manifest, Options, Shape, Writer};
 
 use super::Done;
 use super::plan::Record;
 use super::progress::Progress;
-use super::sink::Watched;
+use super::sink::{Deciding, Watched};
 use super::stop;
 use super::summary::{Summary, moment};
 
@@ -30,11 +31,13 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         Source::Files(files) => ("packets", files.iter().map(|file| file.display().to_string()).collect(), None),
         Source::Live(live) => ("live", vec![live.interface.clone()], Some(FLUSH_EVERY)),
     };
-    let options = Options { inputs, existing: output.existing, flush_every, ..Options::new(Engine::Postgresql, name) };
-    let mut sink = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
+    let engine = ports.only_engine().unwrap_or(Engine::Postgresql);
+    let options = Options { inputs, existing: output.existing, flush_every, ..Options::new(engine, name) };
+    let watched = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
 
-    let shared = session::Shared::new();
-    let mut assembler = Assembler::new(ports, Limits::default(), sessions(shared.clone()));
+    let (decided, open) = sessions(&ports);
+    let mut sink = Deciding { watched, decided: Arc::clone(&decided), told: false };
+    let mut assembler = Assembler::new(ports, Limits::default(), open);
     let ended = {
         let progress = Progress::start();
         let mut show = |state: splitproof_capture::packets::Progress<'_>| progress.packets(state);
@@ -43,12 +46,29 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         assembler.finish(&mut sink);
         ended
     };
-    sink.writer.shapes(Shape::collected(shared.shapes().iter()))?;
-    let manifest = sink.writer.finish(&assembler.losses())?;
+    let Watched { writer, .. } = sink.watched;
+    match decided.get() {
+        Some(shared) => writer.shapes(Shape::collected(shared.engine(), shared.shapes().iter()))?,
+        None => writer.shapes([])?,
+    }
+    let manifest = writer.finish(&assembler.losses())?;
 
     let problems = problems(&ended, &manifest, assembler.statistics());
     Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics()).print(output.json)?;
     Ok(Done::from_problems(&problems))
+}
+
+/// Opens sessions. A trace is of one engine: where the ports are of several, the first session decides which.
+fn sessions(ports: &Ports) -> (Arc<OnceLock<Shared>>, Open) {
+    let decided = Arc::new(OnceLock::new());
+    if let Some(engine) = ports.only_engine() {
+        decided.set(Shared::new(engine)).ok();
+    }
+    let shared = Arc::clone(&decided);
+    let open: Open = Box::new(move |engine, session, start| {
+        session::decoder(engine, session, start, shared.get_or_init(|| Shared::new(engine)))
+    });
+    (decided, open)
 }
 
 /// What the user must know although a trace was written.
@@ -70,8 +90,16 @@ fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<
             moment(overlap.before_ns)
         ));
     }
+    let losses = &manifest.table.losses;
+    let others = losses.get(Loss::OtherEngine);
+    if others > 0 {
+        let engine = manifest.engine;
+        problems.push(format!(
+            "the trace is of {engine}: {others} sessions of another engine are not in it; record \
+                               them into a trace of their own, with --port"
+        ));
+    }
     if manifest.table.requests == 0 {
-        let losses = &manifest.table.losses;
         let why = if statistics.packets == 0 {
             "there was no packet".to_string()
         } else if losses.get(Loss::Encrypted) > 0 {

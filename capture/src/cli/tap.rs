@@ -33,7 +33,7 @@ pub fn run(plan: Tap) -> anyhow::Result<Done> {
     };
     let sink = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
     let encryption = if refuse_encryption { Encryption::Refuse } else { Encryption::PassOn };
-    let relay_options = RelayOptions { encryption, ..RelayOptions::new(listen, upstream.as_str()) };
+    let relay_options = RelayOptions { encryption, ..RelayOptions::new(engine, listen, upstream.as_str()) };
     let shared = relay_options.shared.clone();
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting the relay")?;
@@ -51,7 +51,7 @@ pub fn run(plan: Tap) -> anyhow::Result<Done> {
         anyhow::Ok(relay.stop().await)
     })?;
     let Stopped { sink, losses, counters } = stopped.context("the decoder died; what was flushed before is kept")?;
-    sink.writer.shapes(Shape::collected(shared.shapes().iter()))?;
+    sink.writer.shapes(Shape::collected(engine, shared.shapes().iter()))?;
     let manifest = sink.writer.finish(&losses)?;
 
     let problems = problems(&counters, &manifest, &upstream);

@@ -6,13 +6,13 @@ use foldhash::fast::RandomState;
 
 use super::{
     flow::Flow,
-    ports::{Ports, Protocol},
+    ports::Ports,
     statistics::Statistics,
     tcp::{self, Endpoint, Segment, flags},
 };
 use crate::{
-    session::{Close, Decoder, Shared, Start, postgresql},
-    trace::{Loss, Losses, Sink},
+    session::{self, Close, Decoder, Shared, Start},
+    trace::{Engine, Loss, Losses, Sink},
 };
 
 /// How much memory a capture may use, and how long it waits. Times are packet time, so that a file gives the same
@@ -48,14 +48,12 @@ impl Default for Limits {
     }
 }
 
-/// Makes the decoder of a new session from its protocol, its number and what is known of it.
-pub type Open = Box<dyn FnMut(Protocol, u64, Start) -> Box<dyn Decoder>>;
+/// Makes the decoder of a new session from its server's kind, its number and what is known of it.
+pub type Open = Box<dyn FnMut(Engine, u64, Start) -> Box<dyn Decoder>>;
 
 /// Decoders that turn each session into requests. `shared` is what the sessions of one recording have in common.
 pub fn sessions(shared: Shared) -> Open {
-    Box::new(move |protocol, session, start| match protocol {
-        Protocol::PostgreSql => Box::new(postgresql::Session::new(session, start, &shared)),
-    })
+    Box::new(move |engine, session, start| session::decoder(engine, session, start, &shared))
 }
 
 /// How often the table is searched for what is due, nanoseconds of packet time.
@@ -71,11 +69,11 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     /// Numbers a session, and opens its decoder.
-    pub fn open(&mut self, protocol: Protocol, start: Start) -> (u64, Box<dyn Decoder>) {
+    pub fn open(&mut self, engine: Engine, start: Start) -> (u64, Box<dyn Decoder>) {
         let number = self.statistics.sessions;
         self.statistics.sessions += 1;
         self.statistics.midway += u64::from(start.midway);
-        (number, (self.open)(protocol, number, start))
+        (number, (self.open)(engine, number, start))
     }
 }
 
@@ -145,13 +143,13 @@ impl Assembler {
 
     #[inline]
     fn segment(&mut self, at_ns: i64, segment: &Segment<'_>, out: &mut dyn Sink) -> Result<(), Loss> {
-        let ends = (self.ports.protocol(segment.destination.port), self.ports.protocol(segment.source.port));
-        let (from_client, protocol) = match ends {
-            (Some(protocol), None) => (true, protocol),
-            (None, Some(protocol)) => (false, protocol),
+        let ends = (self.ports.engine(segment.destination.port), self.ports.engine(segment.source.port));
+        let (from_client, engine) = match ends {
+            (Some(engine), None) => (true, engine),
+            (None, Some(engine)) => (false, engine),
             // Between two listed ports the one that begins is the client; midway, the one that speaks first.
-            (Some(_), Some(protocol)) if segment.has(flags::SYN) && segment.has(flags::ACK) => (false, protocol),
-            (Some(protocol), Some(_)) => (true, protocol),
+            (Some(_), Some(engine)) if segment.has(flags::SYN) && segment.has(flags::ACK) => (false, engine),
+            (Some(engine), Some(_)) => (true, engine),
             (None, None) => return Err(Loss::OtherTraffic),
         };
 
@@ -169,14 +167,14 @@ impl Assembler {
                 let flow = entry.get_mut();
                 if flow.is_another(segment, flow.is_client(segment.source)) {
                     flow.end(at_ns, Close::RecordingEnded, &mut cx);
-                    *flow = Flow::new(segment, from_client, protocol);
+                    *flow = Flow::new(segment, from_client, engine);
                 }
                 let from_client = flow.is_client(segment.source);
                 flow.packet(at_ns, segment, from_client, limits, &mut cx);
             }
             // Only a SYN or data shows a connection: a lone ACK, FIN or RST may be the last of one.
             Entry::Vacant(entry) if segment.has(flags::SYN) || segment.len() > 0 => {
-                let flow = entry.insert(Flow::new(segment, from_client, protocol));
+                let flow = entry.insert(Flow::new(segment, from_client, engine));
                 flow.packet(at_ns, segment, from_client, limits, &mut cx);
             }
             Entry::Vacant(_) => {}

@@ -2,11 +2,13 @@
 
 use super::{
     assembler::{Context, Limits},
-    ports::Protocol,
     stream::{Receiver, Stream},
     tcp::{Endpoint, Segment, flags},
 };
-use crate::session::{Close, Decoder, Start};
+use crate::{
+    session::{Close, Decoder, Start},
+    trace::Engine,
+};
 
 /// The largest distance between a segment and the stream it belongs to: more than any window in use. Beyond it, in
 /// both directions at once, the segment belongs to another connection between the same ports.
@@ -45,7 +47,7 @@ impl Streams {
 struct Link {
     client: Endpoint,
     server: Endpoint,
-    protocol: Protocol,
+    engine: Engine,
     midway: bool,
     /// Its number, once it has carried data.
     session: Option<u64>,
@@ -62,7 +64,7 @@ impl Link {
                 server: self.server.to_string().into(),
                 midway: self.midway,
             };
-            let (number, decoder) = cx.open(self.protocol, start);
+            let (number, decoder) = cx.open(self.engine, start);
             self.session = Some(number);
             decoder
         })
@@ -97,13 +99,13 @@ impl Receiver for Feed<'_, '_> {
 
 impl Flow {
     /// A connection as its first packet shows it.
-    pub fn new(segment: &Segment<'_>, from_client: bool, protocol: Protocol) -> Self {
+    pub fn new(segment: &Segment<'_>, from_client: bool, engine: Engine) -> Self {
         let (client, server) = match from_client {
             true => (segment.source, segment.destination),
             false => (segment.destination, segment.source),
         };
         let mut flow = Flow {
-            link: Link { client, server, protocol, midway: true, session: None, decoder: None },
+            link: Link { client, server, engine, midway: true, session: None, decoder: None },
             streams: Streams::default(),
             ending: None,
             closed: false,

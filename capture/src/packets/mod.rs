@@ -29,7 +29,7 @@ mod twice;
 pub use assembler::{Assembler, Limits, Open, sessions};
 pub use error::Error;
 pub use live::Live;
-pub use ports::{InvalidPort, PortOption, Ports, Protocol};
+pub use ports::{InvalidPort, PortOption, Ports};
 pub use source::{Control, Cut, Ended, Progress, Reason, Source};
 pub use statistics::Statistics;
 pub use stream::{Counts, Receiver, Stream};

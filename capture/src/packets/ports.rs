@@ -2,47 +2,43 @@
 
 use std::str::FromStr;
 
-/// A wire protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// PostgreSQL, protocol 3.
-    PostgreSql,
-}
-
-impl Protocol {
-    /// Every protocol with its name on the command line.
-    const NAMES: &[(&str, Protocol)] = &[("postgresql", Protocol::PostgreSql)];
-}
+use crate::trace::Engine;
 
 /// The server ports to decode. Only this list decides what a connection speaks, so that a capture always gives the
 /// same trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ports(Vec<(u16, Protocol)>);
+pub struct Ports(Vec<(u16, Engine)>);
 
 impl Default for Ports {
-    /// PostgreSQL on its registered port.
+    /// Every engine on its registered port.
     fn default() -> Self {
-        Ports(vec![(5432, Protocol::PostgreSql)])
+        Ports(vec![(5432, Engine::Postgresql), (3306, Engine::Mysql)])
     }
 }
 
 impl<I: IntoIterator<Item = PortOption>> From<I> for Ports {
     fn from(options: I) -> Self {
         let mut list = Vec::new();
-        for PortOption { port, protocol } in options {
+        for PortOption { port, engine } in options {
             // the last one given for a port counts, as with other repeated options
             list.retain(|&(other, _)| other != port);
-            list.push((port, protocol));
+            list.push((port, engine));
         }
         Ports(list)
     }
 }
 
 impl Ports {
-    /// The protocol of a server port. The list is a handful long, so it is searched rather than hashed.
+    /// What is spoken at a server port. The list is a handful long, so it is searched rather than hashed.
     #[inline]
-    pub fn protocol(&self, port: u16) -> Option<Protocol> {
-        self.0.iter().find(|(other, _)| *other == port).map(|&(_, protocol)| protocol)
+    pub fn engine(&self, port: u16) -> Option<Engine> {
+        self.0.iter().find(|(other, _)| *other == port).map(|&(_, engine)| engine)
+    }
+
+    /// What is spoken at all of them; `None` when they differ.
+    pub fn only_engine(&self) -> Option<Engine> {
+        let &(_, first) = self.0.first()?;
+        self.0.iter().all(|&(_, engine)| engine == first).then_some(first)
     }
 
     /// The filter for libpcap that lets these ports through: also behind up to two VLAN tags where the link type can
@@ -64,14 +60,14 @@ pub struct PortOption {
     /// The server port.
     pub port: u16,
     /// What is spoken there.
-    pub protocol: Protocol,
+    pub engine: Engine,
 }
 
 /// A `--port` argument that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPort {
     /// It is not of the form.
-    #[error("write PORT=PROTOCOL; for example 5432=postgresql")]
+    #[error("write PORT=PROTOCOL; for example 5432=postgresql or 3306=mysql")]
     Form,
     /// The port is none.
     #[error("{0:?} is not a port: write a number from 1 to 65535; for example 5432=postgresql")]
@@ -82,7 +78,7 @@ pub enum InvalidPort {
 }
 
 fn known() -> String {
-    Protocol::NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    Engine::ALL.iter().map(|engine| engine.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 impl FromStr for PortOption {
@@ -92,9 +88,8 @@ impl FromStr for PortOption {
         let (port, name) = text.split_once('=').ok_or(InvalidPort::Form)?;
         let number = port.parse().ok().filter(|&port| port > 0);
         let port = number.ok_or_else(|| InvalidPort::Port(port.to_owned()))?;
-        let protocol = Protocol::NAMES.iter().find(|(known, _)| *known == name);
-        let (_, protocol) = protocol.ok_or_else(|| InvalidPort::Protocol(name.to_owned()))?;
-        Ok(PortOption { port, protocol: *protocol })
+        let engine = Engine::from_word(name).ok_or_else(|| InvalidPort::Protocol(name.to_owned()))?;
+        Ok(PortOption { port, engine })
     }
 }
 
@@ -105,23 +100,28 @@ mod tests {
     #[test]
     fn a_port_option_names_port_and_protocol() {
         let option: PortOption = "6432=postgresql".parse().expect("valid");
-        assert_eq!(option, PortOption { port: 6432, protocol: Protocol::PostgreSql });
+        assert_eq!(option, PortOption { port: 6432, engine: Engine::Postgresql });
+        let option: PortOption = "3307=mysql".parse().expect("valid");
+        assert_eq!(option, PortOption { port: 3307, engine: Engine::Mysql });
         for wrong in ["6432", "postgresql", "0=postgresql", "65536=postgresql", "6432=oracle", "=", ""] {
             let error = wrong.parse::<PortOption>().expect_err(wrong);
             assert!(error.to_string().contains("5432=postgresql"), "{error}");
         }
-        let error = "5432=mysql".parse::<PortOption>().expect_err("is not decoded").to_string();
-        assert!(error.contains("\"mysql\" is not a protocol") && error.contains("one of postgresql"), "{error}");
+        let error = "5432=oracle".parse::<PortOption>().expect_err("is not decoded").to_string();
+        assert!(error.contains("\"oracle\" is not a protocol") && error.contains("one of postgresql"), "{error}");
         let error = "five=postgresql".parse::<PortOption>().expect_err("is no number").to_string();
         assert!(error.contains("\"five\" is not a port"), "{error}");
     }
 
     #[test]
     fn the_last_protocol_given_for_a_port_counts_once() {
-        let ports: Ports = [6432, 5432, 6432].map(|port| PortOption { port, protocol: Protocol::PostgreSql }).into();
+        let option = |port, engine| PortOption { port, engine };
+        let mysql_last = [(6432, Engine::Postgresql), (3306, Engine::Mysql), (6432, Engine::Mysql)];
+        let ports: Ports = mysql_last.map(|(port, engine)| option(port, engine)).into();
         assert_eq!(ports.filter(false).matches("tcp port 6432").count(), 1);
-        assert_eq!(ports.protocol(5432), Some(Protocol::PostgreSql));
-        assert_eq!(ports.protocol(80), None);
+        assert_eq!((ports.engine(6432), ports.engine(80)), (Some(Engine::Mysql), None));
+        assert_eq!(ports.only_engine(), Some(Engine::Mysql));
+        assert_eq!(Ports::default().only_engine(), None);
     }
 
     #[test]

@@ -3,16 +3,28 @@
 //! - [`Decoder`]: what a source (packets, a tap) needs to know of a session: bytes in, rows out
 //! - [`Start`], [`Close`]: how a connection begins and ends
 //! - [`Shared`]: what the sessions of one recording have in common
-//! - [`postgresql`]: the decoder of the PostgreSQL protocol
+//! - [`decoder`]: the decoder for an engine: of [`postgresql`] or of [`mysql`]
 
+pub mod mysql;
+mod other;
 pub mod postgresql;
 mod shared;
 
 use std::sync::Arc;
 
-use crate::trace::{Losses, Sink};
+use crate::trace::{Engine, Losses, Sink};
 
 pub use shared::Shared;
+
+/// The decoder of a connection to a server of this engine. `session` is its number within the recording. Of a recording
+/// of another engine it is not a part, and is counted.
+pub fn decoder(engine: Engine, session: u64, start: Start, shared: &Shared) -> Box<dyn Decoder> {
+    match engine {
+        _ if engine != shared.engine() => Box::new(other::OtherEngine::new()),
+        Engine::Postgresql => Box::new(postgresql::Session::new(session, start, shared)),
+        Engine::Mysql => Box::new(mysql::Session::new(session, start, shared)),
+    }
+}
 
 /// How a connection begins.
 #[derive(Clone, Debug)]

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::sql::{Shapes, mask_password};
+use crate::sql::{Dialect, Shapes};
+use crate::trace::Engine;
 
 /// Names and addresses, statement shapes and cancel keys. A handle: clones share their contents.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Shared(Arc<Inner>);
 
 /// A statement's text as it goes into the trace.
@@ -23,17 +24,28 @@ pub(super) struct Text {
     pub shape_id: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
+    engine: Engine,
     names: Mutex<HashSet<Arc<str>>>,
     shapes: Mutex<Shapes>,
     cancel_keys: Mutex<HashMap<u64, u64>>,
 }
 
 impl Shared {
-    /// With nothing in it.
-    pub fn new() -> Self {
-        Self::default()
+    /// With nothing in it, for sessions of one engine.
+    pub fn new(engine: Engine) -> Self {
+        Shared(Arc::new(Inner {
+            engine,
+            names: Mutex::default(),
+            shapes: Mutex::new(Shapes::new(Dialect::of(engine))),
+            cancel_keys: Mutex::default(),
+        }))
+    }
+
+    /// The kind of the servers that the sessions talk to.
+    pub fn engine(&self) -> Engine {
+        self.0.engine
     }
 
     /// The one copy of a user, database, application or address. Bytes that are not UTF-8 are replaced.
@@ -52,11 +64,16 @@ impl Shared {
 
     /// Prepares a statement's text for the trace, and counts its shape.
     pub(super) fn text(&self, bytes: &[u8]) -> Text {
+        self.text_in(bytes, Dialect::of(self.0.engine))
+    }
+
+    /// The same for a session that reads its texts in its own way (`sql_mode`).
+    pub(super) fn text_in(&self, bytes: &[u8], dialect: Dialect) -> Text {
         let sent = String::from_utf8_lossy(bytes);
-        let masked = mask_password(&sent);
+        let masked = dialect.mask_password(&sent);
         // The raw bytes of a statement that holds a password would give it away.
         let raw = (matches!(sent, Cow::Owned(_)) && matches!(masked, Cow::Borrowed(_))).then(|| Arc::from(bytes));
-        let shape_id = lock(&self.0.shapes).id(&masked);
+        let shape_id = lock(&self.0.shapes).id_in(&masked, dialect);
         Text { sql: Arc::from(&*masked), raw, shape_id }
     }
 
@@ -91,14 +108,14 @@ mod tests {
 
     #[test]
     fn equal_names_are_one_copy() {
-        let shared = Shared::new();
+        let shared = Shared::new(Engine::Postgresql);
         assert!(Arc::ptr_eq(&shared.intern(b"shop"), &shared.clone().intern(b"shop")));
         assert_eq!(&*shared.intern(b"caf\xe9"), "caf\u{fffd}");
     }
 
     #[test]
     fn a_text_is_kept_raw_only_where_it_must_and_never_with_a_password() {
-        let shared = Shared::new();
+        let shared = Shared::new(Engine::Postgresql);
         let plain = shared.text(b"SELECT 1");
         assert_eq!((&*plain.sql, plain.raw), ("SELECT 1", None));
         let latin = shared.text(b"SELECT 'caf\xe9'");
@@ -111,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_cancel_key_leads_to_its_session() {
-        let shared = Shared::new();
+        let shared = Shared::new(Engine::Postgresql);
         shared.remember_cancel_key(7, b"abcd", 42);
         assert_eq!(shared.cancel_target(7, b"abcd"), Some(42));
         assert_eq!(shared.cancel_target(8, b"abcd"), None);

@@ -1,21 +1,26 @@
 //! What one SQL text is: its shape, cheap enough for every request, and its facts, found once per shape.
 //!
 //! - [`shape_id`], [`normalize`], [`Normalizer`]: the text without its literals, and its digest
+//! - [`Dialect`]: whose SQL it is; without one, a text is PostgreSQL's, and [`mysql`] holds the other engine's
 //! - [`Shapes`]: shape ids on the hot path of a capture, and one sample of each shape
 //! - [`Facts`], [`Statement`], [`StatementKind`]: what a statement does; [`postgresql::facts`] finds it
 //! - [`prepared`]: the statements that SQL's PREPARE gives a name
 //! - [`mask_password`]: takes out what must not enter a trace
 
+mod dialect;
 mod facts;
 mod hint;
 mod kind;
 mod lexer;
+mod list;
+pub mod mysql;
 mod password;
 pub mod postgresql;
 mod prepared;
 mod shape;
 mod shapes;
 
+pub use dialect::Dialect;
 pub use facts::{Effect, Facts, Function, Relation, RowLock, Setting, Statement};
 pub use kind::{Discard, Isolation, StatementKind, TransactionMode};
 pub use password::mask_password;

@@ -20,6 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::hint;
 use super::lexer::{Kind, Lexer, Token};
+use super::list::List;
 
 /// The normalised text of a statement.
 pub fn normalize(sql: &str) -> String {
@@ -63,19 +64,6 @@ impl Normalizer {
         }
         pass.finish();
     }
-}
-
-/// A list whose equal neighbours collapse.
-#[derive(Debug)]
-struct List {
-    /// Nesting depth at which its commas stand.
-    depth: u32,
-    /// True for rows after `values`, which no bracket of their own encloses.
-    rows: bool,
-    /// Where the current element begins in the output.
-    start: usize,
-    /// The last element that was kept, and whether `...` follows it.
-    kept: Option<(usize, usize, bool)>,
 }
 
 /// Which literals of the current statement stay.
@@ -190,7 +178,7 @@ impl<'a> Pass<'a> {
     fn finish(&mut self) {
         while let Some(list) = self.lists.pop() {
             if list.rows {
-                end_element(self.out, list);
+                list.end_element(self.out);
             }
         }
     }
@@ -321,13 +309,13 @@ impl<'a> Pass<'a> {
         let last = self.last;
         let text = self.text.get(token.start..token.end).unwrap_or_default();
         if last == Last::Values && token.kind == Kind::Open {
-            self.lists.push(List { depth: self.depth, rows: true, start: self.out.len(), kept: None });
+            self.lists.push(List::new(self.depth, true, self.out.len()));
         }
         self.push(token, text);
         self.depth += 1;
         match (last, token.kind) {
             (Last::In, Kind::Open) | (Last::Array, Kind::OpenBracket) => {
-                self.lists.push(List { depth: self.depth, rows: false, start: self.out.len(), kept: None });
+                self.lists.push(List::new(self.depth, false, self.out.len()));
             }
             (Last::SetConfig, Kind::Open) => {
                 self.config = Some(SetConfig { depth: self.depth, argument: 0, custom: false });
@@ -341,7 +329,7 @@ impl<'a> Pass<'a> {
         // Lists deeper than this belong to brackets that were never closed.
         while let Some(list) = self.lists.pop_if(|list| list.depth >= self.depth) {
             if list.depth == self.depth {
-                end_element(self.out, list);
+                list.end_element(self.out);
             }
         }
         if self.config.as_ref().is_some_and(|config| config.depth >= self.depth) {
@@ -361,7 +349,7 @@ impl<'a> Pass<'a> {
         if self.lists.last().is_some_and(|list| list.depth == self.depth)
             && let Some(list) = self.lists.pop()
         {
-            let list = end_element(self.out, list);
+            let list = list.end_element(self.out);
             self.lists.push(List { start: self.out.len() + 1, ..list });
         }
         if let Some(config) = &mut self.config
@@ -381,33 +369,9 @@ impl<'a> Pass<'a> {
             && !matches!(next, Kind::Comma | Kind::Open | Kind::Comment)
             && let Some(list) = self.lists.pop_if(|list| list.rows && list.depth == self.depth)
         {
-            end_element(self.out, list);
+            list.end_element(self.out);
         }
     }
-}
-
-/// Ends an element: drops it when it equals the one before.
-fn end_element(out: &mut Vec<u8>, mut list: List) -> List {
-    let start = list.start + usize::from(out.get(list.start) == Some(&b' '));
-    let element = out.get(start..).unwrap_or_default();
-    match list.kept {
-        Some((from, to, dots)) if out.get(from..to) == Some(element) => {
-            out.truncate(to + if dots { 3 } else { 0 });
-            if !dots {
-                out.extend_from_slice(b"...");
-            }
-            list.kept = Some((from, to, true));
-        }
-        _ => {
-            // How many values an IN has is chance, so one value looks like many.
-            let dots = !list.rows && element == b"?";
-            list.kept = Some((start, out.len(), dots));
-            if dots {
-                out.extend_from_slice(b"...");
-            }
-        }
-    }
-    list
 }
 
 /// Words after which a sign belongs to the number that follows.

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::{Normalizer, mask_password};
+use super::Dialect;
+use super::dialect::Normalizer;
 
 /// Texts remembered in each of the two halves of the cache.
 const REMEMBERED: usize = 1 << 15;
@@ -33,6 +34,7 @@ pub struct Shape {
 /// texts again costs one hash of the text. There is one owner; it needs no lock.
 #[derive(Debug)]
 pub struct Shapes {
+    dialect: Dialect,
     normalizer: Normalizer,
     recent: Index,
     older: Index,
@@ -42,20 +44,15 @@ pub struct Shapes {
     uncollected: u64,
 }
 
-impl Default for Shapes {
-    fn default() -> Self {
-        Shapes::new()
-    }
-}
-
 impl Shapes {
-    /// An empty collection.
-    pub fn new() -> Self {
-        Shapes::with_limit(COLLECTED)
+    /// An empty collection of statements in this dialect.
+    pub fn new(dialect: Dialect) -> Self {
+        Shapes::with_limit(dialect, COLLECTED)
     }
 
-    fn with_limit(limit: usize) -> Self {
+    fn with_limit(dialect: Dialect, limit: usize) -> Self {
         Shapes {
+            dialect,
             normalizer: Normalizer::default(),
             recent: Index::default(),
             older: Index::default(),
@@ -68,15 +65,20 @@ impl Shapes {
 
     /// The shape id of a statement, which is counted.
     pub fn id(&mut self, sql: &str) -> u64 {
-        let text = xxh3_64(sql.as_bytes());
+        self.id_in(sql, self.dialect)
+    }
+
+    /// The same for a statement of a session that reads its texts in its own way (`sql_mode`).
+    pub fn id_in(&mut self, sql: &str, dialect: Dialect) -> u64 {
+        let text = xxh3_64_with_seed(sql.as_bytes(), dialect.seed());
         if let Some(shape) = self.known(text).and_then(|at| self.shapes.get_mut(at)) {
             shape.count += 1;
             return shape.id;
         }
-        let id = self.normalizer.id(sql);
+        let id = self.normalizer.id(sql, dialect);
         let at = match self.by_id.get(&id) {
             Some(&at) => at,
-            None if self.shapes.len() < self.limit => self.collect(id, sql),
+            None if self.shapes.len() < self.limit => self.collect(id, sql, dialect),
             None => {
                 self.uncollected += 1;
                 return id;
@@ -85,11 +87,16 @@ impl Shapes {
         if let Some(shape) = self.shapes.get_mut(at as usize) {
             shape.count += 1;
             if shape.sample.len() > LONG_SAMPLE && sql.len() < shape.sample.len() {
-                shape.sample = mask_password(sql).into_owned();
+                shape.sample = dialect.mask_password(sql).into_owned();
             }
         }
         self.remember(text, at);
         id
+    }
+
+    /// The dialect of statements whose session names no other.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// The shapes seen so far, in the order in which they were first seen.
@@ -129,10 +136,10 @@ impl Shapes {
         self.recent.insert(text, at);
     }
 
-    fn collect(&mut self, id: u64, sql: &str) -> u32 {
+    fn collect(&mut self, id: u64, sql: &str, dialect: Dialect) -> u32 {
         let at = self.shapes.len() as u32;
-        let text = self.normalizer.run(sql).to_owned();
-        self.shapes.push(Shape { id, text, sample: mask_password(sql).into_owned(), count: 0 });
+        let text = self.normalizer.run(sql, dialect).to_owned();
+        self.shapes.push(Shape { id, text, sample: dialect.mask_password(sql).into_owned(), count: 0 });
         self.by_id.insert(id, at);
         at
     }
@@ -162,11 +169,12 @@ impl Hasher for Hashed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::mysql::Mode;
     use crate::sql::shape_id;
 
     #[test]
     fn ids_are_those_of_the_texts_and_shapes_are_counted() {
-        let mut shapes = Shapes::new();
+        let mut shapes = Shapes::new(Dialect::Postgresql);
         for number in 0..10 {
             let sql = format!("SELECT {}", number % 4);
             assert_eq!(shapes.id(&sql), shape_id(&sql));
@@ -178,8 +186,20 @@ mod tests {
     }
 
     #[test]
+    fn a_text_has_a_shape_in_each_way_to_read_it() {
+        let mode = Mode::default();
+        let ansi = Mode { ansi_quotes: true, ..mode };
+        let mut shapes = Shapes::new(Dialect::Mysql(mode));
+        for dialect in [Dialect::Mysql(mode), Dialect::Mysql(ansi), Dialect::Postgresql, Dialect::Mysql(mode)] {
+            assert_eq!(shapes.id_in("SELECT \"a\" # b", dialect), dialect.shape_id("SELECT \"a\" # b"));
+        }
+        let seen: Vec<_> = shapes.iter().map(|shape| (shape.text.as_str(), shape.count)).collect();
+        assert_eq!(seen, [("select ?", 2), ("select \"a\"", 1), ("select \"a\" # b", 1)]);
+    }
+
+    #[test]
     fn memory_is_bounded_and_what_does_not_fit_is_counted() {
-        let mut shapes = Shapes::with_limit(2);
+        let mut shapes = Shapes::with_limit(Dialect::Postgresql, 2);
         for number in 0..3 * REMEMBERED {
             shapes.id(&format!("SELECT {number}"));
         }
@@ -191,7 +211,7 @@ mod tests {
 
     #[test]
     fn samples_are_short_and_without_passwords() {
-        let mut shapes = Shapes::new();
+        let mut shapes = Shapes::new(Dialect::Postgresql);
         shapes.id(&format!("SELECT '{}'", "x".repeat(5000)));
         shapes.id("SELECT 'x'");
         shapes.id("ALTER ROLE bob PASSWORD 'secret'");

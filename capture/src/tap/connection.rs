@@ -12,11 +12,12 @@ use tokio::sync::watch;
 use super::counters::{Live, count};
 use super::options::Encryption;
 use super::recorder::{Event, Recorder};
+use super::refuse;
 use super::relay::stopped;
 use crate::clock::Clock;
-use crate::postgresql::startup::{EncryptionAnswer, Startup};
-use crate::postgresql::{Direction, frame};
+use crate::postgresql::Direction;
 use crate::session::{Close, Start};
+use crate::trace::Engine;
 
 /// Bytes read at once. Larger than a segment, small enough that a thousand connections need 32 MiB.
 const PIECE: usize = 16 << 10;
@@ -24,6 +25,7 @@ const PIECE: usize = 16 << 10;
 /// What every connection of a relay needs.
 pub(super) struct Context {
     pub upstream: Vec<SocketAddr>,
+    pub engine: Engine,
     pub encryption: Encryption,
     pub clock: Clock,
     pub recorder: Recorder,
@@ -75,7 +77,10 @@ async fn both_ways(cx: &Context, session: u64, mut client: TcpStream, mut server
     server.set_nodelay(true)?;
     let mut first = Vec::new();
     if cx.encryption == Encryption::Refuse {
-        first = refuse_encryption(cx, session, &mut client).await?;
+        match cx.engine {
+            Engine::Postgresql => first = refuse::postgresql(cx, session, &mut client).await?,
+            Engine::Mysql => refuse::mysql(cx, session, &mut server, &mut client).await?,
+        }
     }
     let (mut from_client, mut to_client) = client.split();
     let (mut from_server, mut to_server) = server.split();
@@ -111,7 +116,7 @@ async fn pump(
     }
 }
 
-async fn send(
+pub(super) async fn send(
     cx: &Context,
     session: u64,
     side: Direction,
@@ -122,34 +127,11 @@ async fn send(
     to.write_all(bytes).await
 }
 
-async fn record(cx: &Context, session: u64, side: Direction, bytes: &[u8]) {
+pub(super) async fn record(cx: &Context, session: u64, side: Direction, bytes: &[u8]) {
     let counter: &AtomicU64 = match side {
         Direction::Client => &cx.live.client_bytes,
         Direction::Server => &cx.live.server_bytes,
     };
     counter.fetch_add(bytes.len() as u64, Relaxed);
     cx.recorder.bytes(session, side, cx.clock.now_ns(), bytes).await;
-}
-
-/// Answers encryption requests in the server's place, and returns what the client sent next, which is not yet recorded.
-async fn refuse_encryption(cx: &Context, session: u64, client: &mut TcpStream) -> io::Result<Vec<u8>> {
-    let mut first = Vec::new();
-    loop {
-        match frame::next_startup(&first) {
-            Ok(None) => {
-                if client.read_buf(&mut first).await? == 0 {
-                    return Ok(first);
-                }
-            }
-            Ok(Some(message @ (Startup::SslRequest | Startup::GssEncRequest))) => {
-                let length = message.wire_len();
-                record(cx, session, Direction::Client, first.get(..length).unwrap_or_default()).await;
-                first.drain(..length.min(first.len()));
-                let answer = [EncryptionAnswer::Refused.byte()];
-                send(cx, session, Direction::Server, &answer, client).await?;
-            }
-            // Anything else is between client and server.
-            Ok(Some(_)) | Err(_) => return Ok(first),
-        }
-    }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use crate::clock::Clock;
 use crate::session::Shared;
+use crate::trace::Engine;
 
 /// What happens when a client asks for encryption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -11,8 +12,9 @@ pub enum Encryption {
     /// The server decides. Where it agrees, the session cannot be read, which is counted.
     #[default]
     PassOn,
-    /// The relay refuses by itself, so that what a client sends unencrypted (`sslmode=prefer`) can be read. A client
-    /// that insists on encryption (`sslmode=require`) leaves.
+    /// The relay refuses in the server's place, so that what a client sends unencrypted (`sslmode=prefer`,
+    /// `ssl-mode=PREFERRED`) can be read: PostgreSQL's question is answered with no, and from MySQL's greeting the offer
+    /// is taken out. A client that insists on encryption (`sslmode=require`, `ssl-mode=REQUIRED`) leaves.
     Refuse,
 }
 
@@ -27,7 +29,7 @@ pub struct Options {
     pub encryption: Encryption,
     /// Gives the time of every piece.
     pub clock: Clock,
-    /// Names and shapes, shared with the recording's other sources.
+    /// Names and shapes, shared with the recording's other sources. Its engine is the server's kind.
     pub shared: Shared,
     /// Bytes that may wait for the decoder before the relay waits for it.
     pub backlog: usize,
@@ -35,13 +37,13 @@ pub struct Options {
 
 impl Options {
     /// Passes encryption on, starts a clock, and lets 32 MiB wait.
-    pub fn new(listen: SocketAddr, upstream: impl Into<String>) -> Self {
+    pub fn new(engine: Engine, listen: SocketAddr, upstream: impl Into<String>) -> Self {
         Options {
             listen,
             upstream: upstream.into(),
             encryption: Encryption::default(),
             clock: Clock::start(),
-            shared: Shared::new(),
+            shared: Shared::new(engine),
             backlog: 32 << 20,
         }
     }

@@ -13,8 +13,7 @@ use tokio::sync::{Semaphore, mpsc};
 use super::counters::{Live, count};
 use crate::clock::Clock;
 use crate::postgresql::Direction;
-use crate::session::postgresql::Session;
-use crate::session::{Close, Decoder, Shared, Start};
+use crate::session::{Close, Decoder, Shared, Start, decoder};
 use crate::trace::{Kind, Losses, Outcome, Request, Sink};
 
 /// How long pieces may gather before they are decoded. Waking the thread for each would cost the relay a system call
@@ -96,7 +95,7 @@ impl Recorder {
 }
 
 struct Decoding<S> {
-    sessions: HashMap<u64, Session>,
+    sessions: HashMap<u64, Box<dyn Decoder>>,
     losses: Losses,
     /// Something has happened since the sink heard of the losses.
     untold: bool,
@@ -151,7 +150,7 @@ impl<S: Sink> Decoding<S> {
         self.untold = true;
         match event {
             Event::Open { session, start } => {
-                self.sessions.insert(session, Session::new(session, start, &self.shared));
+                self.sessions.insert(session, decoder(self.shared.engine(), session, start, &self.shared));
             }
             Event::Bytes { session, side, at_ns, bytes, room } => {
                 if let Some(decoder) = self.sessions.get_mut(&session) {

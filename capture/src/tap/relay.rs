@@ -57,10 +57,11 @@ impl<S: Sink + Send + 'static> Relay<S> {
             return Err(Error::Loop { upstream });
         }
         let live = Arc::new(Live::default());
+        let engine = shared.engine();
         let (recorder, decoding) = Recorder::start(sink, clock, shared, backlog, Arc::clone(&live))
             .map_err(|source| Error::Thread { source })?;
         let (stop, watch) = watch::channel(false);
-        let cx = Context { upstream, encryption, clock, recorder, live: Arc::clone(&live) };
+        let cx = Context { upstream, engine, encryption, clock, recorder, live: Arc::clone(&live) };
         let accepting = tokio::spawn(accept(Arc::new(cx), listener, watch));
         Ok(Relay { listen, live, stop, accepting, decoding })
     }

@@ -60,11 +60,13 @@ losses! {
     JoinedMidway = "joined_midway", "sessions";
     /// The session is not of the expected protocol.
     OtherProtocol = "other_protocol", "sessions";
+    /// The session is of another engine than the trace: record it into a trace of its own, by its port.
+    OtherEngine = "other_engine", "sessions";
     /// A message that arrived in a state in which the protocol does not allow it.
     UnexpectedMessage = "unexpected_message", "messages";
-    /// A statement or portal was used whose Parse or Bind was not seen; the request is kept without its text.
+    /// A statement or portal was used whose preparation was not seen; the request is kept without its text.
     UnknownStatement = "unknown_statement", "requests";
-    /// COPY data beyond what one request may hold (64 MiB); the request is kept and marked as truncated.
+    /// COPY or LOAD DATA LOCAL data beyond what one request may hold (64 MiB); the request is kept and marked as truncated.
     CopyLimit = "copy_limit", "bytes";
     /// Statement text, parameters and COPY data beyond 512 MiB in one request; the request is kept without them.
     Oversized = "oversized", "bytes";

@@ -20,6 +20,8 @@ words! {
     Engine {
         /// PostgreSQL, or a server that speaks its protocol.
         Postgresql = "postgresql",
+        /// MySQL, MariaDB, or a server that speaks their protocol.
+        Mysql = "mysql",
     }
 }
 

@@ -13,17 +13,17 @@ words! {
     Kind {
         /// Start-up and authentication, until the server is ready.
         Connect = "connect",
-        /// A text in the simple protocol; may hold several statements.
+        /// A text in the simple protocol (MySQL COM_QUERY); may hold several statements.
         Query = "query",
-        /// A statement prepared in the extended protocol (PostgreSQL Parse).
+        /// A statement prepared in the protocol (PostgreSQL Parse, MySQL COM_STMT_PREPARE).
         Prepare = "prepare",
-        /// A prepared statement run with parameters (PostgreSQL Bind and its first Execute).
+        /// A prepared statement run with parameters (PostgreSQL Bind and its first Execute, MySQL COM_STMT_EXECUTE).
         Execute = "execute",
-        /// More rows of a suspended portal or cursor (PostgreSQL Execute again).
+        /// More rows of a suspended portal or cursor (PostgreSQL Execute again, MySQL COM_STMT_FETCH).
         Fetch = "fetch",
         /// A prepared statement or portal closed.
         Close = "close",
-        /// A statement that turned into COPY, in either protocol.
+        /// A statement that turned into COPY, in either protocol, or into MySQL's LOAD DATA LOCAL.
         Copy = "copy",
         /// A function call outside SQL (PostgreSQL fast path).
         Call = "call",
@@ -63,7 +63,7 @@ words! {
 }
 
 words! {
-    /// Where a session stands with its transaction (the byte of PostgreSQL's ReadyForQuery).
+    /// Where a session stands with its transaction (the byte of PostgreSQL's ReadyForQuery, a status flag of MySQL's).
     TransactionStatus {
         /// No transaction is open.
         Idle = "idle",
@@ -89,7 +89,8 @@ words! {
 /// One parameter value as it was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Param {
-    /// Type OID given in Parse or answered by the server; 0 when neither told.
+    /// PostgreSQL: type OID given in Parse or answered by the server; 0 when neither told. MySQL: the type as sent, with
+    /// 0x8000 for unsigned.
     pub type_id: u32,
     /// True when `value` is in the binary format.
     pub binary: bool,
@@ -123,7 +124,8 @@ table! {
 
         /// What was asked.
         pub kind: Kind,
-        /// The client messages that made up the request, in order, by their PostgreSQL type byte ("Q", "P", "BDES").
+        /// The client messages that made up the request, in order: by their PostgreSQL type byte ("Q", "P", "BDES"), or by
+        /// their MySQL command byte in two hexadecimal digits ("03", "16", "181817").
         pub messages: CompactString,
         /// SQL text; for an execute, the text of the statement it runs. Invalid UTF-8 is replaced; see `sql_raw`.
         pub sql: Option<Arc<str>>,
@@ -131,23 +133,26 @@ table! {
         pub sql_raw: Option<Arc<[u8]>>,
         /// Digest of the statement without its literals.
         pub shape_id: Option<u64>,
-        /// Name of the prepared statement; empty is the unnamed one.
+        /// Name of the prepared statement; empty is the unnamed one. MySQL: its number.
         pub statement: Option<CompactString>,
         /// Name of the portal; empty is the unnamed one.
         pub portal: Option<CompactString>,
-        /// Type OIDs declared when the statement was prepared.
+        /// Type OIDs declared when the statement was prepared; MySQL: types sent with this execute.
         pub param_types: Option<Vec<u32>>,
-        /// Parameter values of an execute or call.
+        /// Parameter values of an execute or call; MySQL: the attributes of a query, too.
         pub params: Vec<Param>,
-        /// Parameter format codes as sent: none, one for all, or one each.
+        /// Names of the parameters, where they have names (attributes of a MySQL query or execute).
+        pub param_names: Vec<Box<str>>,
+        /// Parameter format codes as sent: none, one for all, or one each. MySQL: 1 for a parameter sent as long data.
         pub param_formats: Vec<i16>,
-        /// Result format codes as sent: none, one for all, or one each.
+        /// Result format codes as sent: none, one for all, or one each. MySQL: the cursor flags, unless they are 0.
         pub result_formats: Vec<i16>,
         /// Row limit of an execute or fetch; 0 is no limit.
         pub row_limit: Option<u32>,
         /// Number of the pipeline group: requests up to the same Sync share it.
         pub pipeline_group: Option<u32>,
-        /// Data that the client sent in a COPY, one entry per message.
+        /// Data that the client sent in a COPY or LOAD DATA LOCAL, one entry per message; MySQL: the bytes of an execute
+        /// that cannot be read, too.
         pub copy_data: Vec<Box<[u8]>>,
         /// How many of these messages belong to each COPY that the client ended, in order: a text may hold several.
         pub copy_lengths: Vec<u32>,
@@ -164,6 +169,10 @@ table! {
         pub client: Option<Arc<str>>,
         /// The server's address and port.
         pub server: Option<Arc<str>>,
+        /// MySQL: what the client said it can do, CLIENT_* in the lower 32 bits and MariaDB's own in the upper ones.
+        pub capabilities: Option<u64>,
+        /// MySQL: number of the collation that the client asked for.
+        pub collation: Option<u16>,
         /// Transaction status after the request.
         pub transaction: Option<TransactionStatus>,
         /// Autocommit mode after the request, where the engine tells.
@@ -171,7 +180,7 @@ table! {
 
         /// How it ended.
         pub outcome: Outcome,
-        /// SQLSTATE or errno.
+        /// PostgreSQL: SQLSTATE; MySQL: the error's number.
         pub error_code: Option<CompactString>,
         /// The error's primary message.
         pub error_message: Option<Arc<str>>,
@@ -230,6 +239,7 @@ impl Request {
             portal: None,
             param_types: None,
             params: Vec::new(),
+            param_names: Vec::new(),
             param_formats: Vec::new(),
             result_formats: Vec::new(),
             row_limit: None,
@@ -242,6 +252,8 @@ impl Request {
             application: None,
             client: None,
             server: None,
+            capabilities: None,
+            collation: None,
             transaction: None,
             autocommit: None,
             outcome: Outcome::Unfinished,

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::column::table;
-use crate::sql::{self, Facts};
+use super::manifest::Engine;
+use crate::sql;
 
 table! {
     /// One shape: a statement with its literals removed, and what its text alone tells.
@@ -33,14 +34,23 @@ table! {
 const WITH_FACTS: usize = 20_000;
 
 impl Shape {
-    /// The shapes that a capture of PostgreSQL collected, with their facts.
-    pub fn collected<'a>(shapes: impl IntoIterator<Item = &'a sql::Shape>) -> impl Iterator<Item = Shape> {
-        shapes.into_iter().enumerate().map(|(number, shape)| Shape::new(shape, number < WITH_FACTS))
+    /// The shapes that a capture of this engine collected, with their facts.
+    pub fn collected<'a>(
+        engine: Engine,
+        shapes: impl IntoIterator<Item = &'a sql::Shape>,
+    ) -> impl Iterator<Item = Shape> {
+        let shapes = shapes.into_iter().enumerate();
+        shapes.map(move |(number, shape)| Shape::new(shape, (number < WITH_FACTS).then_some(engine)))
     }
 
-    fn new(shape: &sql::Shape, with_facts: bool) -> Self {
-        let facts = if with_facts { sql::postgresql::facts(&shape.sample) } else { Facts::default() };
-        let known = with_facts && facts.error.is_none();
+    /// With the facts that the parser of `engine` finds; without any where there is none.
+    fn new(shape: &sql::Shape, engine: Option<Engine>) -> Self {
+        let facts = match engine {
+            Some(Engine::Postgresql) => Some(sql::postgresql::facts(&shape.sample)),
+            Some(Engine::Mysql) | None => None,
+        };
+        let known = facts.as_ref().is_some_and(|facts| facts.error.is_none());
+        let facts = facts.unwrap_or_default();
         let statements = || facts.statements.iter();
         let relations = statements().flat_map(|statement| statement.reads.iter().chain(&statement.writes));
         let functions = statements().flat_map(|statement| &statement.functions);
@@ -66,9 +76,9 @@ mod tests {
     use super::*;
 
     fn shape(sql: &str) -> Shape {
-        let mut shapes = sql::Shapes::new();
+        let mut shapes = sql::Shapes::new(sql::Dialect::Postgresql);
         shapes.id(sql);
-        Shape::collected(shapes.iter()).next().expect("one shape")
+        Shape::collected(Engine::Postgresql, shapes.iter()).next().expect("one shape")
     }
 
     #[test]

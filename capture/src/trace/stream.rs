@@ -100,7 +100,6 @@ impl Stream {
         let (sender, receiver) = sync_channel(QUEUE);
         let waiting = Arc::new(Mutex::new(Vec::with_capacity(BATCH)));
         let filler = Filler {
-            label: Label::new::<Request>(&shared.manifest()),
             shared: shared.clone(),
             waiting: waiting.clone(),
             node: node.clone(),
@@ -129,7 +128,7 @@ impl Stream {
         if bytes > MAX_REQUEST_BYTES {
             // Only COPY data, or a text or parameter that no server accepts, can get here.
             (request.copy_data, request.copy_lengths) = (Vec::new(), Vec::new());
-            request.params = Vec::new();
+            (request.params, request.param_names) = (Vec::new(), Vec::new());
             if weight(&request) > MAX_REQUEST_BYTES {
                 (request.sql, request.sql_raw) = (None, None);
             }
@@ -195,13 +194,13 @@ fn table<'a>(manifest: &'a mut Manifest, node: Option<&str>) -> &'a mut Table {
 fn weight(request: &Request) -> usize {
     let text = request.sql.as_ref().map_or(0, |sql| sql.len()) + request.sql_raw.as_ref().map_or(0, |sql| sql.len());
     let params = request.params.iter().map(|param| 8 + param.value.as_ref().map_or(0, |value| value.len()));
+    let names = request.param_names.iter().map(|name| 4 + name.len());
     let copied = request.copy_data.iter().map(|data| 4 + data.len());
-    text + params.sum::<usize>() + copied.sum::<usize>()
+    text + params.chain(names).chain(copied).sum::<usize>()
 }
 
 /// The thread's side: collects columns, and writes a file when there is enough.
 struct Filler {
-    label: Label,
     shared: Arc<Shared>,
     waiting: Arc<Mutex<Vec<Request>>>,
     node: Option<String>,
@@ -288,7 +287,8 @@ impl Filler {
         let name = directory::file_name(&self.stem, self.files);
         let path = self.shared.dir.join(&name);
         let (columns, keys) = sort(columns, keys).map_err(|source| Error::Write { path: path.clone(), source })?;
-        let mut file = NewFile::create::<Request>(&path, &self.label)?;
+        let label = Label::new::<Request>(&self.shared.manifest());
+        let mut file = NewFile::create::<Request>(&path, &label)?;
         let mut groups = Vec::new();
         for rows in self.ages.split(&keys) {
             let (first, last) = (keys[rows.start].0, keys[rows.end - 1].0);

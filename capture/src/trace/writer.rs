@@ -143,6 +143,12 @@ impl Writer {
         Ok(())
     }
 
+    /// Sets the server's kind, where the source learns it only from the traffic: before the first request.
+    pub fn engine(&mut self, engine: Engine) {
+        self.options.engine = engine;
+        self.shared.note(|manifest| manifest.engine = engine);
+    }
+
     /// True when a file could not be written. Nothing more will be; `finish` tells why.
     pub fn failed(&self) -> bool {
         self.shared.failed()

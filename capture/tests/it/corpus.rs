@@ -14,9 +14,9 @@ use std::{
 };
 
 use splitproof_capture::{
-    packets::{Assembler, Control, Ended, Error, Limits, PortOption, Ports, Protocol, Source, Statistics, sessions},
+    packets::{Assembler, Control, Ended, Error, Limits, PortOption, Ports, Source, Statistics, sessions},
     session::Shared,
-    trace::{Kind, Loss, Losses, Request},
+    trace::{Engine, Kind, Loss, Losses, Request},
 };
 
 /// The corpus; `None`, after a message that counts the tests, where it may be left out.
@@ -82,8 +82,8 @@ struct Decoded {
 
 /// Decodes a capture as PostgreSQL on these ports.
 fn decode(path: &Path, ports: &[u16]) -> Decoded {
-    let ports: Ports = ports.iter().map(|&port| PortOption { port, protocol: Protocol::PostgreSql }).into();
-    let mut assembler = Assembler::new(ports, Limits::default(), sessions(Shared::new()));
+    let ports: Ports = ports.iter().map(|&port| PortOption { port, engine: Engine::Postgresql }).into();
+    let mut assembler = Assembler::new(ports, Limits::default(), sessions(Shared::new(Engine::Postgresql)));
     let mut requests = Vec::new();
     let ended = Source::Files(vec![path.to_owned()]).run(&mut assembler, &mut requests, Control::default());
     assembler.finish(&mut requests);

@@ -11,7 +11,7 @@ use splitproof_capture::postgresql::startup::{Startup, write_startup};
 use splitproof_capture::postgresql::{Backend, Frontend, call};
 use splitproof_capture::session::postgresql::Session;
 use splitproof_capture::session::{Close, Decoder, Shared, Start};
-use splitproof_capture::trace::{Losses, Request, TransactionStatus};
+use splitproof_capture::trace::{Engine, Losses, Request, TransactionStatus};
 
 /// What happens on a connection, one thing every microsecond.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +80,7 @@ impl Dialogue {
 
     /// The rows, in the order in which they were finished, and the losses.
     pub fn run(&self) -> (Vec<Request>, Losses) {
-        self.run_with(&Shared::new(), |bytes| vec![bytes])
+        self.run_with(&Shared::new(Engine::Postgresql), |bytes| vec![bytes])
     }
 
     /// The same, with every event's bytes delivered in the pieces that `cut` makes of them.

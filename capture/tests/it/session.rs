@@ -2,7 +2,7 @@
 
 use splitproof_capture::postgresql::copy::CopyDirection;
 use splitproof_capture::session::{Close, Shared};
-use splitproof_capture::trace::{Kind, Outcome, TransactionStatus};
+use splitproof_capture::trace::{Engine, Kind, Outcome, TransactionStatus};
 
 use crate::dialogue::*;
 
@@ -449,7 +449,7 @@ fn a_call_outside_sql() {
 
 #[test]
 fn a_cancel_names_its_session_and_not_its_key() {
-    let shared = Shared::new();
+    let shared = Shared::new(Engine::Postgresql);
     Dialogue::session().run_with(&shared, |bytes| vec![bytes]);
     let cancelling = Dialogue::raw().client([cancel(7, b"sesame!!")]).close(Close::Server);
     let (rows, losses) = cancelling.run_with(&shared, |bytes| vec![bytes]);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use splitproof_capture::tap::{Encryption, Error, Options, Relay, Stopped};
-use splitproof_capture::trace::{Loss, Losses, Request, Sink};
+use splitproof_capture::trace::{Engine, Loss, Losses, Request, Sink};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -48,7 +48,7 @@ async fn server(acts: Vec<Act>) -> (SocketAddr, JoinHandle<io::Result<()>>) {
 }
 
 async fn relay(upstream: SocketAddr, change: impl FnOnce(&mut Options)) -> Relay<Vec<Request>> {
-    let mut options = Options::new("127.0.0.1:0".parse().unwrap(), upstream.to_string());
+    let mut options = Options::new(Engine::Postgresql, "127.0.0.1:0".parse().unwrap(), upstream.to_string());
     change(&mut options);
     Relay::start(options, Vec::new()).await.unwrap()
 }
@@ -271,7 +271,7 @@ fn copy_start_in() -> Vec<u8> {
 async fn bad_addresses_are_told_at_once() {
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let listen = taken.local_addr().unwrap();
-    let start = |listen, upstream: &str| Relay::start(Options::new(listen, upstream), Vec::new());
+    let start = |listen, upstream: &str| Relay::start(Options::new(Engine::Postgresql, listen, upstream), Vec::new());
     let error = start(listen, "127.0.0.1:1").await.unwrap_err();
     assert!(matches!(error, Error::Listen { .. }) && error.to_string().contains(&listen.to_string()), "{error}");
     let free = "127.0.0.1:0".parse().unwrap();

@@ -1,7 +1,7 @@
 //! The relay in front of a real PostgreSQL, with its own clients.
 
 use splitproof_capture::tap::{Encryption, Options, Relay};
-use splitproof_capture::trace::{Kind, Outcome, Request};
+use splitproof_capture::trace::{Engine, Kind, Outcome, Request};
 
 use crate::server::Server;
 
@@ -11,7 +11,8 @@ async fn psql_and_pgbench_through_the_relay() {
         println!("skipped: 1 (PostgreSQL is not installed)");
         return;
     };
-    let mut options = Options::new("127.0.0.1:0".parse().unwrap(), format!("127.0.0.1:{}", server.port));
+    let mut options =
+        Options::new(Engine::Postgresql, "127.0.0.1:0".parse().unwrap(), format!("127.0.0.1:{}", server.port));
     options.encryption = Encryption::Refuse;
     let relay = Relay::start(options, Vec::new()).await.unwrap();
     let port = relay.listen().port().to_string();

@@ -38,6 +38,7 @@ fn word(data_type: &DataType) -> String {
     match data_type {
         DataType::UInt64 => "u64".into(),
         DataType::UInt32 => "u32".into(),
+        DataType::UInt16 => "u16".into(),
         DataType::Int16 => "i16".into(),
         DataType::Boolean => "bool".into(),
         DataType::Utf8 => "text".into(),

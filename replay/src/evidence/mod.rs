@@ -9,7 +9,7 @@ mod tap;
 use std::pin::Pin;
 
 use splitproof_capture::clock::Clock;
-use splitproof_capture::trace::Losses;
+use splitproof_capture::trace::{Engine, Losses};
 use tokio::sync::mpsc;
 
 use crate::output::Note;
@@ -34,12 +34,13 @@ pub trait Evidence: Send {
     fn stop(self: Box<Self>) -> Pin<Box<dyn Future<Output = Losses> + Send>>;
 }
 
-/// Begins to watch a node, the way that `pair.toml` says; `None` when it says not to. `index` is the node's place in
+/// Begins to watch a node of this engine, the way that `pair.toml` says; `None` when it says not to. `index` is the node's place in
 /// `pair.toml`.
 ///
 /// # Errors
 /// When the node cannot be watched in this way.
 pub async fn start(
+    engine: Engine,
     node: &Node,
     index: usize,
     clock: Clock,
@@ -47,7 +48,7 @@ pub async fn start(
 ) -> Result<Option<Box<dyn Evidence>>, EvidenceError> {
     match node.evidence {
         EvidenceSource::Tap { listen } => {
-            let tap = tap::Tap::start(node, listen, clock, tap::NodeRows::new(index, out.clone())).await?;
+            let tap = tap::Tap::start(engine, node, listen, clock, tap::NodeRows::new(index, out.clone())).await?;
             Ok(Some(Box::new(tap)))
         }
         EvidenceSource::None => Ok(None),

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use splitproof_capture::clock::Clock;
 use splitproof_capture::tap::{Encryption, Options, Relay};
-use splitproof_capture::trace::{Losses, Request, Sink};
+use splitproof_capture::trace::{Engine, Losses, Request, Sink};
 use tokio::sync::mpsc;
 
 use super::{Evidence, EvidenceError};
@@ -22,10 +22,16 @@ pub struct Tap {
 
 impl Tap {
     /// Listens, and relays to the node.
-    pub async fn start(node: &Node, listen: SocketAddr, clock: Clock, rows: NodeRows) -> Result<Self, EvidenceError> {
+    pub async fn start(
+        engine: Engine,
+        node: &Node,
+        listen: SocketAddr,
+        clock: Clock,
+        rows: NodeRows,
+    ) -> Result<Self, EvidenceError> {
         let (host, port) = node.url.address();
         let upstream = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-        let options = Options { clock, encryption: Encryption::Refuse, ..Options::new(listen, upstream) };
+        let options = Options { clock, encryption: Encryption::Refuse, ..Options::new(engine, listen, upstream) };
         let relay = Relay::start(options, rows).await;
         let relay = relay.map_err(|source| EvidenceError::Tap { node: node.name.clone(), source })?;
         Ok(Tap { relay })

@@ -53,7 +53,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
 
     let mut watched: Vec<Option<Box<dyn Evidence>>> = Vec::new();
     for (index, node) in order.pair.nodes.iter().enumerate() {
-        watched.push(evidence::start(node, index, stamps, &notes).await?);
+        watched.push(evidence::start(order.pair.engine, node, index, stamps, &notes).await?);
     }
     let mut samplers = Vec::new();
     let mut runs = Vec::new();
@@ -77,7 +77,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
 
     let run_start_ns = clock.now_ns().saturating_add(LEAD_NS);
     let timetable = Timetable { trace_start_ns: window.first_start_ns, run_start_ns, speed: order.speed };
-    let shared = Shared::new();
+    let shared = Shared::new(order.pair.engine);
     let scene = Arc::new(Scene {
         clock: clock.clone(),
         timetable,
@@ -126,7 +126,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     summary.nodes = runs;
     summary.recorded = manifest.table.requests;
     summary.recording = manifest.recording_id();
-    let shapes = Shape::collected(shared.shapes().iter()).collect();
+    let shapes = Shape::collected(shared.engine(), shared.shapes().iter()).collect();
     finish.finish(&summary, &written.losses, &node_losses, shapes, !stopped && broken.is_none())?;
     match broken {
         Some(error) => Err(error.into()),

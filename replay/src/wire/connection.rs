@@ -9,7 +9,7 @@ use splitproof_capture::postgresql::frame::{self, Direction};
 use splitproof_capture::session::postgresql::Session;
 use splitproof_capture::session::{Close, Decoder};
 use splitproof_capture::trace::{LateCause, Losses, Request, Sink};
-use tokio::io::Interest;
+use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::TcpStream;
 
 use super::handshake::{CancelKey, Handshake, Login, Refused, Step};
@@ -242,8 +242,10 @@ impl<C: Clock> Connection<C> {
     /// Reads until `enough` of the server's messages have come.
     pub async fn read_until(&mut self, enough: impl Fn(&Scan) -> bool) -> Result<(), Broken> {
         while !enough(&self.scan) {
-            self.stream.readable().await?;
-            self.read_some()?;
+            // Not readable() and try_read(): a read that leaves room in the buffer tells tokio that the socket is empty,
+            // which saves the system call that would find that out before each wait.
+            let read = self.stream.read(&mut self.buffer).await?;
+            self.received(read)?;
         }
         Ok(())
     }
@@ -255,10 +257,7 @@ impl<C: Clock> Connection<C> {
             tokio::select! {
                 biased;
                 output = &mut other => return Ok(output),
-                readable = self.stream.readable() => {
-                    readable?;
-                    self.read_some()?;
-                }
+                read = self.stream.read(&mut self.buffer) => self.received(read?)?,
             }
         }
     }
@@ -280,16 +279,21 @@ impl<C: Clock> Connection<C> {
     /// Takes what the socket has, without waiting.
     fn read_some(&mut self) -> Result<(), Broken> {
         match self.stream.try_read(&mut self.buffer) {
-            Ok(0) => Err(Broken::Closed),
-            Ok(read) => {
-                let bytes = &self.buffer[..read];
-                self.session.server(self.clock.now_ns(), bytes, &mut self.rows);
-                self.scan.received(bytes);
-                if self.scan.is_invalid() { Err(Broken::Invalid) } else { Ok(()) }
-            }
+            Ok(read) => self.received(read),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Takes what was read into the buffer.
+    fn received(&mut self, read: usize) -> Result<(), Broken> {
+        let bytes = &self.buffer[..read];
+        if bytes.is_empty() {
+            return Err(Broken::Closed);
+        }
+        self.session.server(self.clock.now_ns(), bytes, &mut self.rows);
+        self.scan.received(bytes);
+        if self.scan.is_invalid() { Err(Broken::Invalid) } else { Ok(()) }
     }
 
     /// Writes `out`. Reads meanwhile, since a server that cannot send its answers may stop to read.
@@ -323,18 +327,12 @@ impl<C: Clock> Connection<C> {
     }
 
     async fn read_plainly(&mut self) -> Result<usize, Broken> {
-        loop {
-            self.stream.readable().await?;
-            match self.stream.try_read(&mut self.buffer) {
-                Ok(0) => return Err(Broken::Closed),
-                Ok(read) => {
-                    self.session.server(self.clock.now_ns(), &self.buffer[..read], &mut self.rows);
-                    return Ok(read);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error.into()),
-            }
+        let read = self.stream.read(&mut self.buffer).await?;
+        if read == 0 {
+            return Err(Broken::Closed);
         }
+        self.session.server(self.clock.now_ns(), &self.buffer[..read], &mut self.rows);
+        Ok(read)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use splitproof_capture::session::Shared;
-use splitproof_capture::trace::{Kind, Outcome, Request};
+use splitproof_capture::trace::{Engine, Kind, Outcome, Request};
 use splitproof_replay::clock::{Clock, Speed, Timetable};
 use splitproof_replay::output::Note;
 use splitproof_replay::pair::{Pair, Passwords};
@@ -36,7 +36,7 @@ pub fn scene<C: Clock>(server: &Server, clock: C, speed: Speed) -> Arc<Scene<C>>
         pair: Pair::parse(Path::new("pair.toml"), &text).unwrap(),
         passwords: Passwords::default(),
         only: None,
-        shared: Shared::new(),
+        shared: Shared::new(Engine::Postgresql),
         keys: Mutex::new(HashMap::new()),
     })
 }

@@ -1,20 +1,26 @@
 //! A real pair behind a real router, in a directory of its own.
 //!
 //! - `mod.rs`: [`Sandbox`], its life from `create` to `destroy`
-//! - [`node`]: one PostgreSQL server
-//! - [`router`][]: pgpool-II
+//! - [`node`]: one server
+//! - `server`: what the sandbox needs of an engine; `postgresql` and `mysql` are the engines
+//! - [`router`][]: pgpool-II, or the sample router
+//! - `replication`: waiting for the replica, pausing and delaying it
 //! - `snapshot`: the same bytes for every run
 //! - `pair`: the `pair.toml` that replay reads
 //! - [`state`][]: `sandbox.json`
 //! - [`ports`], [`owner`], `process`, `wait`, `log`: what these share
 
 mod log;
+mod mysql;
 pub mod node;
 pub mod owner;
 mod pair;
 pub mod ports;
+mod postgresql;
 mod process;
+mod replication;
 pub mod router;
+mod server;
 mod snapshot;
 pub mod state;
 mod wait;
@@ -26,6 +32,9 @@ pub use node::Stop;
 use owner::Owner;
 use ports::Ports;
 use router::Router;
+pub use server::StatementLog;
+use server::{Server, Settings};
+use splitproof_capture::trace::Engine;
 use state::{Backends, RouterState, State};
 
 use crate::error::{At, Error, Result};
@@ -36,10 +45,25 @@ pub const DATABASE: &str = "shop";
 /// The longest directory name that leaves room for a Unix socket's name in it.
 const LONGEST: usize = 80;
 
-/// How long the standby may take to apply what the primary has written, in seconds.
-const CATCH_UP: u64 = 60;
+/// What a sandbox is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// The kind of servers.
+    pub engine: Engine,
+    /// Every port.
+    pub ports: Ports,
+    /// Whether MariaDB's performance_schema is on.
+    pub performance_schema: bool,
+}
 
-/// A primary, a streaming standby and pgpool-II.
+impl Plan {
+    /// A pair of this engine on free ports.
+    pub fn new(engine: Engine) -> Result<Self> {
+        Ok(Self { engine, ports: Ports::pick()?, performance_schema: false })
+    }
+}
+
+/// A primary, a replica and a router.
 ///
 /// Everything lives under one directory and listens on 127.0.0.1 only. A sandbox that is dropped stops its
 /// servers, unless [`Sandbox::keep_running`] was called; its directory stays.
@@ -51,20 +75,26 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes a sandbox in `dir`, which must be empty or not exist, with both nodes stopped. Run by root, it
+    /// Makes a PostgreSQL sandbox in `dir`, which must be empty or not exist, with both nodes stopped. Run by root, it
     /// gives the directory to the unprivileged user that the servers will run as.
     pub fn create(dir: impl AsRef<Path>) -> Result<Self> {
-        Self::create_with(dir, Ports::pick()?)
+        Self::create_with(dir, Plan::new(Engine::Postgresql)?)
     }
 
-    /// Like [`Sandbox::create`], on these ports.
-    pub fn create_with(dir: impl AsRef<Path>, ports: Ports) -> Result<Self> {
+    /// Like [`Sandbox::create`], as planned.
+    pub fn create_with(dir: impl AsRef<Path>, plan: Plan) -> Result<Self> {
         let dir = absolute(dir.as_ref())?;
+        let server = server::of(plan.engine);
+        if plan.performance_schema && plan.engine != Engine::Mysql {
+            return Err(server::unsupported(plan.engine, &dir, "performance_schema"));
+        }
         let state = State {
+            engine: plan.engine,
             owner: Owner::find()?,
-            ports,
-            postgresql_bin: node::find_bin()?,
+            ports: plan.ports,
+            bin: server.find_programs()?,
             prepared: false,
+            statement_log: None,
             node_pids: None,
             router: None,
         };
@@ -77,12 +107,14 @@ impl Sandbox {
             std::fs::create_dir(&path).at("create", &path)?;
             sandbox.state.owner.own(&path)?;
         }
-        let (primary, standby) = (sandbox.primary(), sandbox.standby());
-        primary.init()?;
+        let (primary, replica) = (sandbox.primary(), sandbox.replica());
+        let settings = Settings { upstream: None, performance_schema: plan.performance_schema };
+        server.init(&primary)?;
+        server.configure(&primary, settings)?;
         let mut copy = sandbox.state.owner.command("cp", &sandbox.dir);
-        copy.arg("--archive").arg(primary.data()).arg(standby.data());
+        copy.arg("--archive").arg(primary.data()).arg(replica.data());
         owner::run(copy, None)?;
-        standby.configure(Some(primary.port))?;
+        server.configure(&replica, Settings { upstream: Some(primary.port), ..settings })?;
         Ok(sandbox)
     }
 
@@ -98,8 +130,8 @@ impl Sandbox {
         self.stop_on_drop = false;
     }
 
-    /// Starts both nodes, if they do not run, and waits until the standby streams and has caught up. The
-    /// first time it also makes the roles `shop` and `report` and the database `shop`.
+    /// Starts both nodes, if they do not run, and waits until the replica receives and has caught up. The
+    /// first time it also makes the users `shop` and `report` and the database `shop`.
     pub fn up(&mut self) -> Result<()> {
         self.start_nodes()
     }
@@ -118,47 +150,30 @@ impl Sandbox {
         std::fs::remove_dir_all(&self.dir).at("remove", &self.dir)
     }
 
-    /// Starts the router, or starts it again, with a shipped configuration (`today`, `candidate`) or a file
-    /// of pgpool settings. Its backends are the taps that a replay opens: it serves clients once they are there.
+    /// Starts the router, or starts it again, with a shipped configuration (`today`, `candidate`) or a file. Its
+    /// backends are the taps that a replay opens: it serves clients once they are there.
     pub fn router(&mut self, config: &str) -> Result<()> {
-        self.router_with(config, Backends::Taps)
+        self.router_with(config, Backends::Taps, &[])
     }
 
-    /// Like [`Sandbox::router`], with a choice of backends.
-    pub fn router_with(&mut self, config: &str, backends: Backends) -> Result<()> {
-        let settings = router::load(config)?;
+    /// Like [`Sandbox::router`], with a choice of backends and more arguments on its command line.
+    pub fn router_with(&mut self, config: &str, backends: Backends, arguments: &[String]) -> Result<()> {
+        let found = router::Config::find(self.state.engine, config)?;
         self.stop_router()?;
-        let router = Router { dir: &self.dir, ports: self.state.ports, owner: &self.state.owner };
-        let pid = router.start(&settings, backends)?;
-        self.state.router = Some(RouterState { config: config.to_owned(), backends, pid });
+        let pid = self.the_router().start(&found, backends, arguments)?;
+        let arguments = arguments.to_vec();
+        self.state.router = Some(RouterState { config: config.to_owned(), backends, arguments, pid });
         self.save()
     }
 
-    /// Pauses the standby's replay: it keeps receiving, and answers from the past.
-    pub fn pause_replay(&self) -> Result<()> {
+    /// Switches each node's log of all statements on or off, now and at every start. Only MariaDB has that switch.
+    pub fn log_statements(&mut self, to: Option<StatementLog>) -> Result<()> {
         self.need_nodes()?;
-        let standby = self.standby();
-        standby.sql("postgres", "SELECT pg_wal_replay_pause()")?;
-        wait::until("the standby's replay pausing", CATCH_UP, Some(&standby.log()), || {
-            standby.sql("postgres", "SELECT pg_get_wal_replay_pause_state()").map(|state| state == "paused")
-        })
-    }
-
-    /// Lets the standby's replay go on.
-    pub fn resume_replay(&self) -> Result<()> {
-        self.need_nodes()?;
-        self.standby().sql("postgres", "SELECT pg_wal_replay_resume()").map(drop)
-    }
-
-    /// Waits until the standby has applied everything that the primary has written up to now.
-    pub fn wait_caught_up(&self) -> Result<()> {
-        self.need_nodes()?;
-        let (primary, standby) = (self.primary(), self.standby());
-        let target = primary.sql("postgres", "SELECT pg_current_wal_lsn()")?;
-        let applied = format!("SELECT pg_last_wal_replay_lsn() >= '{target}'");
-        wait::until(&format!("the standby applying {target}"), CATCH_UP, Some(&standby.log()), || {
-            standby.sql("postgres", &applied).map(|answer| answer == "t")
-        })
+        for node in [self.primary(), self.replica()] {
+            node.log_statements(to)?;
+        }
+        self.state.statement_log = to;
+        self.save()
     }
 
     /// The sandbox's directory.
@@ -176,63 +191,73 @@ impl Sandbox {
         &self.state
     }
 
+    /// What kind of servers these are.
+    pub fn engine(&self) -> Engine {
+        self.state.engine
+    }
+
     /// The primary.
     pub fn primary(&self) -> Node<'_> {
         self.node("primary", self.state.ports.primary)
     }
 
-    /// The standby.
-    pub fn standby(&self) -> Node<'_> {
-        self.node("standby", self.state.ports.standby)
+    /// The replica.
+    pub fn replica(&self) -> Node<'_> {
+        self.node(self.server().replica_name(), self.state.ports.replica)
     }
 
-    /// Where pgpool logs, among others, each statement with the node it sent it to.
+    /// Where the router logs; pgpool, among others, each statement with the node it sent it to.
     pub fn router_log(&self) -> PathBuf {
-        Router { dir: &self.dir, ports: self.state.ports, owner: &self.state.owner }.log()
+        self.the_router().log()
     }
 
     /// The router's state, when its process runs.
     pub fn running_router(&self) -> Option<&RouterState> {
-        let router = Router { dir: &self.dir, ports: self.state.ports, owner: &self.state.owner };
-        self.state.router.as_ref().filter(|state| router.runs(state.pid))
+        self.state.router.as_ref().filter(|state| self.the_router().runs(state.pid))
+    }
+
+    fn the_router(&self) -> Router<'_> {
+        let State { engine, ports, owner, .. } = &self.state;
+        Router { dir: &self.dir, engine: *engine, ports: *ports, owner }
+    }
+
+    fn server(&self) -> &'static dyn Server {
+        server::of(self.state.engine)
+    }
+
+    fn node_names(&self) -> [&'static str; 2] {
+        [self.primary().name, self.replica().name]
     }
 
     fn node(&self, name: &'static str, port: u16) -> Node<'_> {
-        Node { name, port, dir: &self.dir, bin: &self.state.postgresql_bin, owner: &self.state.owner }
+        let State { engine, bin, owner, .. } = &self.state;
+        Node { name, port, dir: &self.dir, engine: *engine, bin, owner }
     }
 
     fn start_nodes(&mut self) -> Result<()> {
         self.primary().start()?;
+        self.replica().start()?;
+        self.state.node_pids = self.primary().pid().zip(self.replica().pid());
+        self.save()?;
         if !self.state.prepared {
-            self.prepare()?;
+            self.server().prepare(&self.primary())?;
+            self.server().follow(&self.replica(), &self.primary())?;
             self.state.prepared = true;
             self.save()?;
         }
-        self.standby().start()?;
-        self.state.node_pids = self.primary().pid().zip(self.standby().pid());
-        self.save()?;
-        let standby = self.standby();
-        wait::until("the standby streaming", CATCH_UP, Some(&standby.log()), || {
-            standby
-                .sql("postgres", "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'")
-                .map(|count| count == "1")
-        })?;
+        if let Some(to) = self.state.statement_log {
+            self.log_statements(Some(to))?;
+        }
+        self.wait_receiving()?;
         self.wait_caught_up()
-    }
-
-    fn prepare(&self) -> Result<()> {
-        let primary = self.primary();
-        primary.sql("postgres", "CREATE ROLE shop LOGIN; CREATE ROLE report LOGIN IN ROLE pg_read_all_data")?;
-        primary.sql("postgres", &format!("CREATE DATABASE {DATABASE} OWNER shop"))?;
-        Ok(())
     }
 
     /// Stops both nodes; says whether either of them ran.
     fn stop_nodes(&mut self, how: Stop) -> Result<bool> {
-        let ran = self.primary().pid().is_some() || self.standby().pid().is_some();
-        // The primary first: it ends only when the standby has received everything.
+        let ran = self.primary().pid().is_some() || self.replica().pid().is_some();
+        // The primary first: PostgreSQL's ends only when its standby has received everything.
         let primary = self.primary().stop(how);
-        let standby = self.standby().stop(how);
+        let standby = self.replica().stop(how);
         self.state.node_pids = None;
         self.save()?;
         primary?;
@@ -243,7 +268,7 @@ impl Sandbox {
     /// Stops the router; gives how it was started, if it ran.
     fn stop_router(&mut self) -> Result<Option<RouterState>> {
         let Some(state) = self.state.router.take() else { return Ok(None) };
-        let router = Router { dir: &self.dir, ports: self.state.ports, owner: &self.state.owner };
+        let router = self.the_router();
         let ran = router.runs(state.pid);
         router.stop(state.pid)?;
         self.save()?;
@@ -251,7 +276,7 @@ impl Sandbox {
     }
 
     pub(crate) fn need_nodes(&self) -> Result<()> {
-        match [self.primary(), self.standby()].into_iter().find(|node| node.pid().is_none()) {
+        match [self.primary(), self.replica()].into_iter().find(|node| node.pid().is_none()) {
             None => Ok(()),
             Some(node) => {
                 let what = format!("the {} is not running", node.name);

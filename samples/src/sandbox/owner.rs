@@ -12,7 +12,7 @@ use super::log;
 use crate::error::{Error, Result};
 
 /// The users that root hands the servers to, in order of preference.
-const CANDIDATES: [&str; 2] = ["postgres", "nobody"];
+const CANDIDATES: [&str; 3] = ["postgres", "mysql", "nobody"];
 
 /// An operating system user.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -26,7 +26,8 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The current user, or for root the first candidate that exists: PostgreSQL refuses root.
+    /// The current user, or for root the first candidate that exists: a server needs no such rights, and PostgreSQL
+    /// refuses them.
     pub fn find() -> Result<Self> {
         if !geteuid().is_root() {
             let uid = geteuid().as_raw();

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::node::SUPERUSER;
-use super::{DATABASE, Sandbox};
+use super::{DATABASE, Sandbox, server};
 use crate::error::{At, Result};
 
 impl Sandbox {
@@ -11,30 +10,33 @@ impl Sandbox {
     /// the port that the router's backends point to.
     pub fn pair_toml(&self) -> String {
         let ports = self.ports();
+        let engine = self.state.engine.as_str();
+        let superuser = server::of(self.state.engine).superuser();
+        let [primary, replica] = self.node_names();
         let node = |name: &str, role: &str, port: u16, tap: u16| {
             format!(
                 "\n[[node]]\n\
                  name = \"{name}\"\n\
                  role = \"{role}\"\n\
-                 url = \"postgresql://{SUPERUSER}@127.0.0.1:{port}/{DATABASE}\"\n\
+                 url = \"{engine}://{superuser}@127.0.0.1:{port}/{DATABASE}\"\n\
                  evidence = \"tap\"\n\
                  tap = \"127.0.0.1:{tap}\"\n"
             )
         };
         format!(
             "# The sandbox in {dir}, written by splitproof-sandbox.\n\
-             engine = \"postgresql\"\n\
+             engine = \"{engine}\"\n\
              \n\
              [router]\n\
-             url = \"postgresql://127.0.0.1:{router}/\"\n\
-             {primary}{standby}\n\
+             url = \"{engine}://127.0.0.1:{router}/\"\n\
+             {primary}{replica}\n\
              [defaults]\n\
              user = \"shop\"\n\
              database = \"{DATABASE}\"\n",
             dir = self.dir.display(),
             router = ports.router,
-            primary = node("primary", "primary", ports.primary, ports.tap_primary),
-            standby = node("standby", "replica", ports.standby, ports.tap_standby),
+            primary = node(primary, "primary", ports.primary, ports.tap_primary),
+            replica = node(replica, "replica", ports.replica, ports.tap_replica),
         )
     }
 

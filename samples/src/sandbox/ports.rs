@@ -11,16 +11,16 @@ use crate::error::{Error, Result};
 pub struct Ports {
     /// The primary.
     pub primary: u16,
-    /// The streaming standby.
-    pub standby: u16,
+    /// The replica.
+    pub replica: u16,
     /// The router, where clients connect.
     pub router: u16,
     /// The router's administration.
     pub router_admin: u16,
     /// Where replay's tap in front of the primary listens; the router's backend 0 points here.
     pub tap_primary: u16,
-    /// Where replay's tap in front of the standby listens; the router's backend 1 points here.
-    pub tap_standby: u16,
+    /// Where replay's tap in front of the replica listens; the router's backend 1 points here.
+    pub tap_replica: u16,
 }
 
 /// Blocks start at multiples of eight, so that two sandboxes created at once either take the same block, and
@@ -42,11 +42,11 @@ impl Ports {
             if free {
                 return Ok(Self {
                     primary: base,
-                    standby: base + 1,
+                    replica: base + 1,
                     router: base + 2,
                     router_admin: base + 3,
                     tap_primary: base + 4,
-                    tap_standby: base + 5,
+                    tap_replica: base + 5,
                 });
             }
         }
@@ -62,7 +62,7 @@ mod tests {
     fn ports_are_free_and_differ() {
         let ports = Ports::pick().unwrap();
         let all =
-            [ports.primary, ports.standby, ports.router, ports.router_admin, ports.tap_primary, ports.tap_standby];
+            [ports.primary, ports.replica, ports.router, ports.router_admin, ports.tap_primary, ports.tap_replica];
         let distinct: std::collections::BTreeSet<u16> = all.into_iter().collect();
         assert_eq!(distinct.len(), all.len());
         for port in all {

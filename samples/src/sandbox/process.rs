@@ -1,8 +1,13 @@
 //! Processes by their id, with the check that the id still means our process.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::error::{At, Result};
 
 /// Whether process `pid` runs and its command line or working directory names `path`. A process id read from
 /// a file may by now belong to somebody else.
@@ -27,4 +32,28 @@ pub fn kill_group(pid: i32) {
         let _ = kill_process_group(pid, Signal::KILL);
         let _ = kill_process(pid, Signal::KILL);
     }
+}
+
+/// Starts a program that outlives this one; gives its process id. Its exit status is collected whenever it ends, so
+/// that no zombie is left that looks alive.
+pub fn spawn(mut command: Command) -> std::io::Result<i32> {
+    let mut child = command.spawn()?;
+    let pid = i32::try_from(child.id()).unwrap_or(i32::MAX);
+    std::thread::spawn(move || child.wait());
+    Ok(pid)
+}
+
+/// A command that a Ctrl-C at the terminal does not reach, with the caller's rights.
+pub fn detached(program: impl AsRef<OsStr>, dir: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(dir).stdin(Stdio::null()).process_group(0);
+    command
+}
+
+/// A program that is built together with this one: in the same directory, or for a test in the one above.
+pub fn beside_us(name: &str) -> Result<PathBuf> {
+    let us = std::env::current_exe().at("find", Path::new("this program"))?;
+    let here = us.parent().unwrap_or(Path::new("/"));
+    let build = if here.ends_with("deps") { here.parent().unwrap_or(here) } else { here };
+    Ok(build.join(name))
 }

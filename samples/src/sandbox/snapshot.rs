@@ -9,7 +9,7 @@ use crate::error::{At, Error, Result};
 const DIRECTORY: &str = "snapshot";
 
 impl Sandbox {
-    /// Stops the pair, copies both data directories with all their WAL, and starts again what ran.
+    /// Stops the pair, copies both data directories with all their logs, and starts again what ran.
     /// A later snapshot replaces an earlier one.
     pub fn snapshot(&mut self) -> Result<()> {
         let to = self.dir.join(DIRECTORY);
@@ -18,7 +18,7 @@ impl Sandbox {
             remove(&new)?;
             std::fs::create_dir(&new).at("create", &new)?;
             sandbox.state.owner.own(&new)?;
-            for name in ["primary", "standby"] {
+            for name in sandbox.node_names() {
                 sandbox.copy(&sandbox.dir.join(name), &new.join(name))?;
             }
             remove(&to)?;
@@ -34,7 +34,7 @@ impl Sandbox {
             return Err(Error::Precondition { what, remedy: "make one with `snapshot`".to_owned() });
         }
         self.stopped(Stop::Immediate, |sandbox| {
-            for name in ["primary", "standby"] {
+            for name in sandbox.node_names() {
                 let data = sandbox.dir.join(name);
                 remove(&data)?;
                 sandbox.copy(&from.join(name), &data)?;
@@ -53,7 +53,7 @@ impl Sandbox {
             self.start_nodes()?;
         }
         match router {
-            Some(router) => self.router_with(&router.config, router.backends),
+            Some(router) => self.router_with(&router.config, router.backends, &router.arguments),
             None => Ok(()),
         }
     }

@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use splitproof_capture::trace::Engine;
 
 use super::owner::Owner;
 use super::ports::Ports;
+use super::server::StatementLog;
 use crate::error::{At, Error, Result};
 
 /// The state file's name.
@@ -29,22 +31,28 @@ pub struct RouterState {
     pub config: String,
     /// Where its backends point.
     pub backends: Backends,
-    /// Process id of pgpool's main process.
+    /// Arguments of its command line beyond those that the sandbox gives.
+    pub arguments: Vec<String>,
+    /// Its process id.
     pub pid: i32,
 }
 
 /// The contents of the state file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct State {
+    /// What kind of servers these are.
+    pub engine: Engine,
     /// The user that the servers run as.
     pub owner: Owner,
     /// Every port.
     pub ports: Ports,
-    /// Where PostgreSQL's programs are.
-    pub postgresql_bin: PathBuf,
-    /// Whether roles and the database exist: the first `up` makes them.
+    /// Where the servers' programs are.
+    pub bin: PathBuf,
+    /// Whether users and the database exist and the replica follows: the first `up` sees to that.
     pub prepared: bool,
-    /// Process ids of primary and standby, when up.
+    /// Where the servers log every statement; they are told at each start.
+    pub statement_log: Option<StatementLog>,
+    /// Process ids of primary and replica, when up.
     pub node_pids: Option<(i32, i32)>,
     /// The router, when up.
     pub router: Option<RouterState>,

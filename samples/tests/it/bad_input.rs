@@ -38,7 +38,7 @@ fn a_pair_that_is_not_as_described_is_refused_before_anything_is_sent() {
     let missing = stage.replay_into(&stage.path("no-pair.toml"), &trace, &stage.path("wrong-run"), &[]).end();
     missing.expect(2, &["no-pair.toml", "No such file"]);
 
-    stage.sandbox.standby().stop(Stop::Fast).unwrap();
+    stage.sandbox.replica().stop(Stop::Fast).unwrap();
     replay(&stage, &trace, &right).expect(2, &["node \"standby\"", "cannot connect", "check that the server runs"]);
     stage.sandbox.up().unwrap();
 

@@ -1,8 +1,9 @@
 //! The sandbox against real servers, and the tools against the sandbox.
 //!
-//! - `sandbox`, `shop`: the pair, and the workload through pgpool-II
+//! - `sandbox`, `mysql_sandbox`, `shop`: the pairs, and the workload through pgpool-II
 //! - `replay`: the replayer's promises, through its library
 //! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
+//! - `router`, `router_postgresql`, `router_faults`: the sample router, right and wrong
 //! - `stage`: the pair and the replays that those share; `tools`: the tools as their users run them
 //! - `verdict`: what `compare` writes, as far as the tests read it; `pgpool_log`: the second opinion on destinations
 
@@ -10,9 +11,13 @@ mod bad_input;
 mod catalogue;
 mod demo;
 mod destinations;
+mod mysql_sandbox;
 mod pgpool_log;
 mod probe;
 mod replay;
+mod router;
+mod router_faults;
+mod router_postgresql;
 mod sandbox;
 mod shop;
 mod stage;

@@ -15,7 +15,7 @@ fn the_probe_says_primary_for_a_statement_that_ran_on_the_standby() {
     let ports = stage.sandbox.ports();
     let mut taps = Vec::new();
     for (node, listen, upstream) in
-        [("primary", ports.tap_primary, ports.primary), ("standby", ports.tap_standby, ports.standby)]
+        [("primary", ports.tap_primary, ports.primary), ("standby", ports.tap_replica, ports.replica)]
     {
         let trace = stage.path(&format!("probe-{node}"));
         let (listen, upstream) = (format!("127.0.0.1:{listen}"), format!("127.0.0.1:{upstream}"));

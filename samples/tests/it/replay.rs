@@ -153,7 +153,7 @@ fn a_router_is_watched_from_behind() {
         workload.run().await.unwrap();
     }));
     sandbox.restore().unwrap();
-    sandbox.router_with("today", Backends::Taps).unwrap();
+    sandbox.router_with("today", Backends::Taps, &[]).unwrap();
     let mut order = direct(&sandbox, &trace, &home.path().join("run"));
     order.pair = Pair::parse(Path::new("pair.toml"), &sandbox.pair_toml()).unwrap();
     let summary = runtime.block_on(run(&order)).unwrap();
@@ -188,7 +188,7 @@ fn refusals(runtime: &tokio::runtime::Runtime, sandbox: &mut Sandbox, mut order:
     order.pair = Pair::parse(Path::new("pair.toml"), &swapped.replace("\"x\"\nurl", "\"replica\"\nurl")).unwrap();
     assert!(matches!(fails(&order), ReplayError::Control(ControlError::Role { .. })));
 
-    let down = text.replace(&format!(":{}/", sandbox.ports().standby), ":1/");
+    let down = text.replace(&format!(":{}/", sandbox.ports().replica), ":1/");
     order.pair = Pair::parse(Path::new("pair.toml"), &down).unwrap();
     let error = fails(&order);
     assert!(
@@ -231,7 +231,7 @@ fn refusals(runtime: &tokio::runtime::Runtime, sandbox: &mut Sandbox, mut order:
 /// Records what happens through a tap in front of a server.
 async fn record<F: Future<Output = ()>>(server: u16, trace: &Path, traffic: impl FnOnce(u16) -> F) {
     let listen = "127.0.0.1:0".parse().unwrap();
-    let options = TapOptions::new(listen, format!("127.0.0.1:{server}"));
+    let options = TapOptions::new(Engine::Postgresql, listen, format!("127.0.0.1:{server}"));
     let relay = Relay::start(options, Vec::new()).await.unwrap();
     traffic(relay.listen().port()).await;
     // A client that has gone may still be leaving.
@@ -262,7 +262,7 @@ fn direct(sandbox: &Sandbox, trace: &Path, run: &Path) -> Order {
         "engine = \"postgresql\"\n[router]\nurl = \"postgresql://127.0.0.1:{}\"\n{}{}",
         ports.primary,
         node("primary", "primary", ports.primary),
-        node("standby", "replica", ports.standby)
+        node("standby", "replica", ports.replica)
     );
     Order {
         trace: trace.to_owned(),

@@ -35,14 +35,14 @@ fn a_pair_streams_pauses_and_comes_back_as_it_was() {
     sandbox.up().unwrap();
     sandbox.primary().sql("shop", "CREATE TABLE t AS SELECT 1 AS a; GRANT ALL ON t TO shop").unwrap();
     sandbox.wait_caught_up().unwrap();
-    assert_eq!(sandbox.standby().sql("shop", "SELECT pg_is_in_recovery(), a FROM t").unwrap(), "t|1");
+    assert_eq!(sandbox.replica().sql("shop", "SELECT pg_is_in_recovery(), a FROM t").unwrap(), "t|1");
 
     sandbox.down().unwrap();
     sandbox.snapshot().unwrap();
     let before = digest(&sandbox);
     sandbox.up().unwrap();
 
-    sandbox.router_with("today", Backends::Nodes).unwrap();
+    sandbox.router_with("today", Backends::Nodes, &[]).unwrap();
     sandbox.pause_replay().unwrap();
     ask(&sandbox, "UPDATE t SET a = 2");
     assert_eq!(sandbox.primary().sql("shop", "SELECT a FROM t").unwrap(), "2");
@@ -52,6 +52,16 @@ fn a_pair_streams_pauses_and_comes_back_as_it_was() {
     assert_eq!(ask(&sandbox, "SELECT a FROM t"), "2");
     let log = std::fs::read_to_string(sandbox.router_log()).unwrap();
     assert!(log.lines().any(|line| line.contains("DB node id: 1") && line.ends_with("SELECT a FROM t")), "{log}");
+
+    // Delayed: the standby's answer is from before, and has caught up after the delay.
+    sandbox.delay(2).unwrap();
+    let written = std::time::Instant::now();
+    ask(&sandbox, "UPDATE t SET a = 3");
+    assert_eq!(ask(&sandbox, "SELECT a FROM t"), "2");
+    sandbox.wait_caught_up().unwrap();
+    assert!(written.elapsed().as_millis() >= 1900, "{:?}", written.elapsed());
+    assert_eq!(ask(&sandbox, "SELECT a FROM t"), "3");
+    sandbox.delay(0).unwrap();
 
     sandbox.restore().unwrap();
     assert_eq!(ask(&sandbox, "SELECT a FROM t"), "1", "the router serves the restored pair");

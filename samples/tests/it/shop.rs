@@ -14,9 +14,9 @@ type Routes = BTreeMap<String, BTreeSet<char>>;
 /// Runs the same clients through a configuration, from the snapshot on.
 fn run(sandbox: &mut Sandbox, config: &str) -> (Summary, Routes) {
     sandbox.restore().unwrap();
-    sandbox.router_with(config, Backends::Nodes).unwrap();
+    sandbox.router_with(config, Backends::Nodes, &[]).unwrap();
     let _ = std::fs::remove_file(sandbox.router_log());
-    sandbox.router_with(config, Backends::Nodes).unwrap();
+    sandbox.router_with(config, Backends::Nodes, &[]).unwrap();
     let workload =
         Workload { clients: 3, requests: 1500, pace: Duration::from_millis(5), ..Workload::on(sandbox.ports().router) };
     let summary = tokio::runtime::Runtime::new().unwrap().block_on(workload.run()).unwrap();

@@ -142,7 +142,7 @@ impl Stage {
 /// A static is never dropped, so another process cleans up: it waits until this one has ended, however it ends, and
 /// stops the servers.
 #[expect(clippy::zombie_processes, reason = "it outlives this process on purpose")]
-fn clean_up_after_us(sandbox: &Path, home: &Path) -> ChildStdin {
+pub fn clean_up_after_us(sandbox: &Path, home: &Path) -> ChildStdin {
     let script = "cat >/dev/null; \"$0\" --dir \"$1\" destroy; rm -rf \"$2\"";
     let mut shell = Command::new("sh");
     shell.args(["-c", script]).arg(tools::path("sandbox")).args([sandbox, home]);

@@ -72,7 +72,7 @@ pub async fn run(plan: &Plan, mut done: impl FnMut(&CaseReport)) -> Result<Check
         user,
         database,
         clock,
-        shared: Shared::new(),
+        shared: Shared::new(plan.pair.engine),
     };
     router.reach().await?;
     watch.settle().await;

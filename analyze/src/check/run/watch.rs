@@ -53,7 +53,11 @@ impl Watch {
             };
             let (host, port) = node.url.address();
             let upstream = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-            let options = Options { clock: stamps, encryption: Encryption::Refuse, ..Options::new(listen, upstream) };
+            let options = Options {
+                clock: stamps,
+                encryption: Encryption::Refuse,
+                ..Options::new(pair.engine, listen, upstream)
+            };
             let tap = Relay::start(options, Rows { node: index, out: out.clone() }).await;
             taps.push(tap.map_err(|source| CheckError::Tap { node: node.name.clone(), source })?);
         }

@@ -7,7 +7,7 @@ use arrow::array::{
     PrimitiveBuilder,
 };
 use arrow::buffer::Buffer;
-use arrow::datatypes::{DataType, TimeUnit, TimestampNanosecondType, UInt32Type, UInt64Type};
+use arrow::datatypes::{DataType, TimeUnit, TimestampNanosecondType, UInt16Type, UInt32Type, UInt64Type};
 
 use super::Stored;
 
@@ -45,6 +45,7 @@ macro_rules! primitive {
 }
 
 primitive! {
+    u16 => UInt16Type, DataType::UInt16;
     u32 => UInt32Type, DataType::UInt32;
     u64 => UInt64Type, DataType::UInt64;
     // The only signed numbers of a row are points in time.

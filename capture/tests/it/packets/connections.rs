@@ -1,6 +1,7 @@
 //! Connections: how they begin, end, follow one another and get lost.
 
-use splitproof_capture::packets::{Limits, PortOption, Ports, Protocol};
+use splitproof_capture::packets::{Limits, PortOption, Ports};
+use splitproof_capture::trace::Engine;
 
 use super::wire::{CLIENT, End, SERVER, Tcp, assembler, play};
 
@@ -182,7 +183,7 @@ fn a_lost_request_is_told_before_its_successor() {
 #[test]
 fn between_two_listed_ports_the_one_that_begins_is_the_client() {
     let pooler = End { port: 6432, ..CLIENT };
-    let ports: Ports = [5432, 6432].map(|port| PortOption { port, protocol: Protocol::PostgreSql }).into();
+    let ports: Ports = [5432, 6432].map(|port| PortOption { port, engine: Engine::Postgresql }).into();
     let turned = |tcp: Tcp| match tcp.from.port {
         5432 => Tcp { from: SERVER, to: pooler, ..tcp },
         _ => Tcp { from: pooler, to: SERVER, ..tcp },

@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-use splitproof_capture::packets::{Control, Error, Limits, Live, PortOption, Protocol, Reason, Source};
+use splitproof_capture::packets::{Control, Error, Limits, Live, PortOption, Reason, Source};
+use splitproof_capture::trace::Engine;
 
 use super::wire::assembler;
 
@@ -25,7 +26,7 @@ fn an_interface_that_does_not_exist_is_answered_with_those_that_do() {
 fn what_passes_the_loopback_is_heard_until_the_stop() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
-    let ports = [PortOption { port: address.port(), protocol: Protocol::PostgreSql }].into();
+    let ports = [PortOption { port: address.port(), engine: Engine::Postgresql }].into();
     let (mut assembler, heard) = assembler(ports, Limits::default());
     let stop = AtomicBool::new(false);
     let talk = || {

@@ -2,6 +2,7 @@
 
 mod args;
 mod display;
+mod priority;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
 
 fn replay(args: &Args) -> Result<Summary> {
     let order = args.order()?;
+    priority::raise();
     let runtime = tokio::runtime::Runtime::new().context("start the runtime")?;
     let summary = runtime.block_on(async {
         let (sender, stop) = Stop::new();

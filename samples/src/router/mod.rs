@@ -1,0 +1,35 @@
+//! A read/write-splitting router that is right when it is told to be, and wrong in one named way when it is told to be.
+//!
+//! It is a test instrument: `splitproof-analyze` must find nothing in what this router does, and must name each fault
+//! that it was started with. Nothing of Splitproof's tools reads its decision log; tests do.
+//!
+//! - [`cli`], [`config`]: flags and the configuration file
+//! - [`node`][]: the servers, their weights and their health
+//! - [`text`], [`need`], [`rules`]: what a statement is, and where it belongs: by its meaning, or by rules on its text
+//! - [`state`], [`history`]: what a session holds, and which settings every server of it must have seen
+//! - [`route`][]: the decision; [`fault`][]: how a named fault changes it
+//! - [`position`][]: causal reads
+//! - [`log`][]: the decision log
+//! - [`postgresql`][]: the protocol, with its clients' side and its servers' side
+//! - [`serve`][]: the listener
+
+pub mod cli;
+pub mod config;
+pub mod fault;
+pub mod history;
+pub mod log;
+pub mod need;
+pub mod node;
+pub mod position;
+pub mod postgresql;
+pub mod route;
+pub mod rules;
+pub mod serve;
+pub mod state;
+pub mod text;
+
+pub use config::Config;
+pub use fault::{Fault, Faults};
+pub use node::{Engine, NodeId, Nodes, PRIMARY};
+pub use route::{Ask, Decision, Router};
+pub use state::State;
