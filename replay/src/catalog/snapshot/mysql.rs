@@ -18,7 +18,7 @@ const SETTINGS: &str = "\
 
 const ROUTINES: &str = "\
     SELECT ROUTINE_SCHEMA AS s, ROUTINE_NAME AS n, ROUTINE_TYPE AS kind, SQL_DATA_ACCESS AS data_access, \
-           IS_DETERMINISTIC AS deterministic, SQL_MODE AS sql_mode, ROUTINE_DEFINITION AS definition \
+           IS_DETERMINISTIC AS declared, SQL_MODE AS sql_mode, ROUTINE_DEFINITION AS definition \
     FROM information_schema.ROUTINES ORDER BY 1, 2, 3";
 
 const TABLES: &str = "\
@@ -102,7 +102,7 @@ fn routine(row: &Row) -> Result<Routine, DriverError> {
         name: named(row, "n")?,
         kind: named(row, "kind")?,
         data_access: named(row, "data_access")?,
-        deterministic: named(row, "deterministic")? == "YES",
+        deterministic: named(row, "declared")? == "YES",
         sql_mode: named(row, "sql_mode")?,
         definition: text(row, "definition")?,
     })
