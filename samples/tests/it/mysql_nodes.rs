@@ -1,30 +1,48 @@
 //! What a real MariaDB pair says over its control connections.
 
+use std::path::Path;
 use std::time::Duration;
 
 use splitproof_capture::clock::Clock as Stamps;
-use splitproof_capture::trace::{Position, Role};
+use splitproof_capture::trace::{Engine, Position, Role};
 use splitproof_replay::catalog::{Catalog, Volatility};
 use splitproof_replay::clock::WallClock;
 use splitproof_replay::control::{self, ClockOffset, Control, ControlError, Lineage};
-use splitproof_replay::pair::Pair;
+use splitproof_replay::pair::{Pair, Passwords};
 use splitproof_replay::position::{Sampled, Sampler};
+use splitproof_samples::Sandbox;
+use splitproof_samples::sandbox::Plan;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::mariadb::{Mariadb, passwords};
+/// A running pair, and its description.
+fn start(home: &Path) -> (Sandbox, Pair) {
+    let mut sandbox = Sandbox::create_with(home.join("pair"), Plan::new(Engine::Mysql).unwrap()).unwrap();
+    sandbox.up().unwrap();
+    let pair = Pair::parse(Path::new("pair.toml"), &sandbox.pair_toml()).unwrap();
+    (sandbox, pair)
+}
+
+/// The sandbox's users have none.
+fn passwords() -> Passwords {
+    Passwords::default()
+}
+
+fn primary(sandbox: &Sandbox, sql: &str) -> String {
+    sandbox.primary().sql("shop", sql).unwrap()
+}
 
 /// One pair for all, since making one takes seconds.
 #[tokio::test]
 async fn a_pair_is_asked() {
-    let Some(servers) = Mariadb::start() else { return };
-    refusals_say_what_to_do_and_never_the_password(&servers).await;
-    the_catalogue_holds_what_decides_where_a_statement_belongs(&servers).await;
-    a_pair_is_told_from_what_is_none(&servers).await;
+    let home = crate::home();
+    let (sandbox, pair) = start(home.path());
+    refusals_say_what_to_do_and_never_the_password(&sandbox, &pair).await;
+    the_catalogue_holds_what_decides_where_a_statement_belongs(&sandbox, &pair).await;
+    a_pair_is_told_from_what_is_none(&sandbox, &pair).await;
 }
 
-async fn a_pair_is_told_from_what_is_none(servers: &Mariadb) {
-    let pair = servers.pair("none");
-    let nodes = control::connect(&pair, &passwords()).await.unwrap();
+async fn a_pair_is_told_from_what_is_none(sandbox: &Sandbox, pair: &Pair) {
+    let nodes = control::connect(pair, &passwords()).await.unwrap();
     let lineages: Vec<_> = nodes.iter().map(|(_, identity)| (identity.role, identity.lineage.clone())).collect();
     let replication = |server: &str, sources: &[&str], read_only| Lineage::Replication {
         server: server.to_owned(),
@@ -44,16 +62,16 @@ async fn a_pair_is_told_from_what_is_none(servers: &Mariadb) {
     (swapped.nodes[0].role, swapped.nodes[1].role) = (Role::Replica, Role::Primary);
     let error = control::connect(&swapped, &passwords()).await.unwrap_err();
     assert!(matches!(error, ControlError::Role { .. }), "{error}");
-    servers.sql(0, "SET GLOBAL read_only = 1");
-    let error = control::connect(&pair, &passwords()).await.unwrap_err().to_string();
+    primary(sandbox, "SET GLOBAL read_only = 1");
+    let error = control::connect(pair, &passwords()).await.unwrap_err().to_string();
     assert!(error.contains("read_only is on"), "{error}");
 }
 
-async fn refusals_say_what_to_do_and_never_the_password(servers: &Mariadb) {
+async fn refusals_say_what_to_do_and_never_the_password(sandbox: &Sandbox, pair: &Pair) {
     let text = format!(
         "engine = \"mysql\"\n[router]\nurl = \"mysql://127.0.0.1:1\"\n[[node]]\nname = \"a\"\nrole = \"primary\"\n\
-         evidence = \"none\"\nurl = \"mysql://admin:wrongword@127.0.0.1:{}\"\n",
-        servers.port(0)
+         evidence = \"none\"\nurl = \"mysql://nobody:wrongword@127.0.0.1:{}\"\n",
+        sandbox.ports().primary
     );
     let pair = Pair::parse("pair.toml".as_ref(), &text).unwrap();
     let error = control::connect(&pair, &passwords()).await.unwrap_err().to_string();
@@ -61,17 +79,17 @@ async fn refusals_say_what_to_do_and_never_the_password(servers: &Mariadb) {
     assert!(!error.contains("wrongword"), "{error}");
 }
 
-async fn the_catalogue_holds_what_decides_where_a_statement_belongs(servers: &Mariadb) {
-    servers.sql(
-        0,
-        "USE shop; CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(20) DEFAULT 'now()', \
+async fn the_catalogue_holds_what_decides_where_a_statement_belongs(sandbox: &Sandbox, pair: &Pair) {
+    primary(
+        sandbox,
+        "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(20) DEFAULT 'now()', \
          at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, u CHAR(36) DEFAULT UUID()); CREATE TABLE m (a INT) ENGINE = MEMORY; \
          CREATE SEQUENCE ids; CREATE VIEW v AS SELECT a FROM t; \
          CREATE FUNCTION reads_it() RETURNS INT READS SQL DATA RETURN (SELECT max(id) FROM t); \
          CREATE PROCEDURE says_nothing() INSERT INTO t(a) VALUES (1); \
          CREATE TRIGGER upper_a BEFORE INSERT ON t FOR EACH ROW SET NEW.a = upper(NEW.a)",
     );
-    let control = Control::open(&servers.node(0), &passwords()).await.unwrap();
+    let control = Control::open(&pair.nodes[0], &passwords()).await.unwrap();
     let catalog = Catalog::snapshot(&control).await.unwrap();
     assert_eq!(catalog.database, "shop");
     assert_eq!(catalog.volatility(Some("shop"), "reads_it"), Some(Volatility::Stable));
@@ -101,7 +119,8 @@ impl Sampled for To {
 
 #[tokio::test]
 async fn positions_follow_the_transactions_and_a_promotion() {
-    let Some(servers) = Mariadb::start() else { return };
+    let home = crate::home();
+    let (sandbox, pair) = start(home.path());
     let clock = WallClock::start(Stamps::start()).unwrap();
     let (out, mut samples) = mpsc::unbounded_channel();
     let (stop, stopped) = oneshot::channel::<()>();
@@ -109,7 +128,7 @@ async fn positions_follow_the_transactions_and_a_promotion() {
     let mut stops = vec![stop];
     let mut stopped = Some(stopped);
     for at in 0..2 {
-        let control = Control::open(&servers.node(at), &passwords()).await.unwrap();
+        let control = Control::open(&pair.nodes[at], &passwords()).await.unwrap();
         let sampler = Sampler::over(control, &passwords(), clock.clone(), Duration::from_millis(5)).await.unwrap();
         let stopped = stopped.take().unwrap_or_else(|| {
             let (stop, stopped) = oneshot::channel();
@@ -119,14 +138,15 @@ async fn positions_follow_the_transactions_and_a_promotion() {
         running.push(tokio::spawn(sampler.run(async move { stopped.await.unwrap_or(()) }, To(out.clone()))));
     }
     drop(out);
-    servers.sql(0, "USE shop; CREATE TABLE t (a INT)");
+    primary(&sandbox, "CREATE TABLE t (a INT)");
     for n in 0..5 {
-        servers.sql(0, &format!("INSERT INTO shop.t VALUES ({n})"));
+        primary(&sandbox, &format!("INSERT INTO shop.t VALUES ({n})"));
     }
-    servers.catch_up();
-    let last = servers.sql(0, "SELECT @@gtid_binlog_pos");
+    sandbox.wait_caught_up().unwrap();
+    let last = primary(&sandbox, "SELECT @@gtid_binlog_pos");
     tokio::time::sleep(Duration::from_millis(100)).await;
-    servers.sql(1, "STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = 0");
+    let promote = "STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = 0";
+    sandbox.replica().sql("shop", promote).unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     stops.into_iter().for_each(|stop| drop(stop.send(())));
     for task in running {
