@@ -20,8 +20,17 @@ pub struct Progress {
 pub struct Lag {
     /// Name of the replica.
     pub node: String,
-    /// Bytes of WAL that it has not replayed.
-    pub bytes: u64,
+    /// What it has not replayed.
+    pub behind: Behind,
+}
+
+/// What a replica has not replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// PostgreSQL: bytes of WAL.
+    Bytes(u64),
+    /// MySQL and MariaDB: transactions.
+    Transactions(u64),
 }
 
 /// The counters at one moment.
@@ -60,11 +69,11 @@ impl Progress {
     }
 
     /// A replica's distance is known anew.
-    pub fn lag(&self, node: &str, bytes: u64) {
+    pub fn lag(&self, node: &str, behind: Behind) {
         let mut lags = self.lags.lock().unwrap_or_else(PoisonError::into_inner);
         match lags.iter_mut().find(|lag| lag.node == node) {
-            Some(lag) => lag.bytes = bytes,
-            None => lags.push(Lag { node: node.to_owned(), bytes }),
+            Some(lag) => lag.behind = behind,
+            None => lags.push(Lag { node: node.to_owned(), behind }),
         }
     }
 

@@ -110,10 +110,11 @@ fn check(flags: CheckFlags) -> anyhow::Result<Check> {
     if let Some(path) = &flags.junit {
         writable(path)?;
     }
+    let pair = Pair::read(&flags.pair)?;
     let check = check::Plan {
         fixture: Fixture::read(&flags.fixture)?,
-        pair: Pair::read(&flags.pair)?,
-        passwords: Passwords::from_environment()?,
+        passwords: Passwords::from_environment(pair.engine)?,
+        pair,
         tries: flags.tries,
     };
     Ok(Check { check, junit: flags.junit, format: flags.format })

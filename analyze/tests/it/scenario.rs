@@ -204,6 +204,7 @@ fn position(text: &str) -> Position {
         lsn: None,
         replay_lsn: None,
         replay_timestamp_ns: None,
+        gtid: None,
     };
     for word in words {
         let (name, value) = word.split_once('=').expect("name=value");

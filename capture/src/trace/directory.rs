@@ -80,15 +80,23 @@ pub(crate) fn list(dir: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Makes an empty directory for a new trace.
-pub(crate) fn prepare(dir: &Path, existing: Existing) -> Result<(), Error> {
+/// Whether a new trace could go into a directory. Touches nothing.
+///
+/// # Errors
+/// What creating a [`Writer`](super::Writer) there would refuse.
+pub fn check_directory(dir: &Path, existing: Existing) -> Result<(), Error> {
+    usable(dir, existing).map(drop)
+}
+
+/// The names in a directory that a new trace may go into; `None` when it is not there yet.
+fn usable(dir: &Path, existing: Existing) -> Result<Option<Vec<String>>, Error> {
     let names = match list(dir) {
         Ok(names) => names,
-        Err(Error::NoDirectory { .. }) => return fs::create_dir_all(dir).map_err(Error::io(dir, "create")),
+        Err(Error::NoDirectory { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
     if names.is_empty() {
-        return Ok(());
+        return Ok(Some(names));
     }
     if existing == Existing::Refuse {
         return Err(Error::Exists { dir: dir.into() });
@@ -96,6 +104,17 @@ pub(crate) fn prepare(dir: &Path, existing: Existing) -> Result<(), Error> {
     if !names.iter().any(|name| name == MANIFEST) {
         let example = names.into_iter().next().unwrap_or_default();
         return Err(Error::NotOurs { dir: dir.into(), example });
+    }
+    Ok(Some(names))
+}
+
+/// Makes an empty directory for a new trace.
+pub(crate) fn prepare(dir: &Path, existing: Existing) -> Result<(), Error> {
+    let Some(names) = usable(dir, existing)? else {
+        return fs::create_dir_all(dir).map_err(Error::io(dir, "create"));
+    };
+    if names.is_empty() {
+        return Ok(());
     }
     // The manifest goes last, so that what an interrupted deletion leaves is still recognised as a trace.
     for name in names.iter().filter(|name| is_ours(name) && *name != MANIFEST) {

@@ -66,6 +66,8 @@ losses! {
     UnexpectedMessage = "unexpected_message", "messages";
     /// A statement or portal was used whose preparation was not seen; the request is kept without its text.
     UnknownStatement = "unknown_statement", "requests";
+    /// The parameters of an execution cannot be read, because their types were sent in a gap; the request is kept with its bytes.
+    UnknownParameters = "unknown_parameters", "requests";
     /// COPY or LOAD DATA LOCAL data beyond what one request may hold (64 MiB); the request is kept and marked as truncated.
     CopyLimit = "copy_limit", "bytes";
     /// Statement text, parameters and COPY data beyond 512 MiB in one request; the request is kept without them.

@@ -28,7 +28,7 @@ mod words;
 mod writer;
 
 pub use column::Column;
-pub use directory::{Existing, Leftover};
+pub use directory::{Existing, Leftover, check_directory};
 pub use error::Error;
 pub(crate) use file::seal;
 pub use loss::{Loss, Losses};

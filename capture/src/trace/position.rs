@@ -28,11 +28,16 @@ table! {
         /// What the node said it was.
         pub role: Role,
         /// PostgreSQL: the primary's write position, or the last position that the replica received, as a byte number.
+        /// MySQL, MariaDB: the number of the primary's last transaction; null on a replica.
         pub lsn: Option<u64>,
         /// PostgreSQL: the last position that the replica replayed, as a byte number; null on a primary.
+        /// MySQL, MariaDB: the number of the last transaction that the replica applied, all before it included.
         pub replay_lsn: Option<u64>,
         /// PostgreSQL: commit time, on the primary's clock, of the last transaction that the replica replayed,
         /// nanoseconds since 1970 UTC; null on a primary, and before the first.
         pub replay_timestamp_ns: Option<i64>,
+        /// MySQL, MariaDB: the node's whole position, of which the numbers are a part. MariaDB: `gtid_binlog_pos` of a primary,
+        /// `gtid_slave_pos` of a replica. MySQL: `gtid_executed`.
+        pub gtid: Option<Arc<str>>,
     }
 }

@@ -299,7 +299,7 @@ async fn losses_are_told_while_the_relay_runs() {
     let nonsense = b"\0\0\0\x08\x12\x34\x56\x78no protocol of ours".to_vec();
     let (address, _served) = server(vec![Act::Read(nonsense.clone()), Act::ReadEnd]).await;
     let heard = Heard::default();
-    let options = Options::new("127.0.0.1:0".parse().unwrap(), address.to_string());
+    let options = Options::new(Engine::Postgresql, "127.0.0.1:0".parse().unwrap(), address.to_string());
     let relay = Relay::start(options, heard.clone()).await.unwrap();
     let mut client = TcpStream::connect(relay.listen()).await.unwrap();
     client.write_all(&nonsense).await.unwrap();

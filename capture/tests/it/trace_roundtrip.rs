@@ -136,6 +136,7 @@ fn nodes_positions_shapes_and_the_run_section_stand_beside_the_requests() {
         lsn: Some(1 << 40),
         replay_lsn: None,
         replay_timestamp_ns: Some(at_ns - 5),
+        gtid: (at_ns % 2 == 0).then(|| format!("0-1-{at_ns}").into()),
     };
     let samples: Vec<Position> = (0..3000).map(sample).collect();
     samples.iter().for_each(|sample| positions.push(sample).expect("writes"));

@@ -1,22 +1,24 @@
 //! `catalog.json`: what the pair's catalogue says about functions, defaults and relations, taken when the run starts.
 //!
-//! - [`Catalog`]: its content
+//! - [`Catalog`]: its content; [`MysqlCatalog`] is the part that only MySQL and MariaDB have
 //! - [`Catalog::snapshot`]: asks the primary
 //! - [`Catalog::write`], [`Catalog::read`]: the file in the run's directory
 
 mod file;
+mod mysql;
 mod snapshot;
 
 use serde::{Deserialize, Serialize};
 
 pub use file::CatalogError;
+pub use mysql::{MysqlCatalog, Routine, Table, Trigger};
 
 /// What the pair's catalogue says, as far as it decides where a statement belongs and whether its answer can repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Catalog {
-    /// `server_version` of the primary.
+    /// Version of the primary.
     pub server_version: String,
-    /// The database that was asked. Functions and relations are those of this database.
+    /// The database that was asked. Functions and relations are those of this database; of every one on MySQL and MariaDB.
     pub database: String,
     /// `search_path` of the control connection, the schemas in the order in which an unqualified name is looked up;
     /// `pg_catalog` comes first unless it is listed.
@@ -27,9 +29,12 @@ pub struct Catalog {
     pub varying_defaults: Vec<VaryingDefault>,
     /// Relations that are more than an ordinary, permanent table.
     pub relations: Vec<Relation>,
+    /// What only MySQL and MariaDB have; null for PostgreSQL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mysql: Option<MysqlCatalog>,
 }
 
-/// A function or procedure (`pg_proc`).
+/// A function or procedure (`pg_proc`; on MySQL and MariaDB `information_schema.routines`, as they were declared).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Function {
     /// Schema.

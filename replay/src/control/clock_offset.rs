@@ -18,15 +18,11 @@ impl ClockOffset {
     /// Asks for the time several times, and keeps the answer with the shortest round trip.
     pub async fn measure(control: &Control, clock: &impl Clock) -> Result<Self, ControlError> {
         const ROUNDS: usize = 9;
-        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-        let failed = "ask for its time";
-        let statement = control.client().prepare(sql).await.map_err(control.failed(failed))?;
         let mut best: Option<ClockOffset> = None;
         for _ in 0..ROUNDS {
             let before = clock.now_ns();
-            let row = control.client().query_one(&statement, &[]).await.map_err(control.failed(failed))?;
+            let node_us = control.time_us().await?;
             let trip = clock.now_ns().saturating_sub(before).max(0);
-            let node_us: i64 = row.try_get(0).map_err(control.failed(failed))?;
             let offset = ClockOffset {
                 offset_ns: node_us.saturating_mul(1000).saturating_sub(before.saturating_add(trip / 2)),
                 error_ns: trip.unsigned_abs() / 2 + 1000,

@@ -1,40 +1,47 @@
 //! One control connection.
 
-use tokio::task::JoinHandle;
-use tokio_postgres::{Client, NoTls};
+use splitproof_capture::trace::Engine;
 
-use super::ControlError;
-use crate::pair::{Node, Passwords, Role};
-
-/// What a node says about itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// Primary or replica, now.
-    pub role: Role,
-    /// Identifier that a primary shares with its physical copies alone.
-    pub system: i64,
-    /// `server_version`, such as `15.7 (Debian 15.7-0+deb12u1)`.
-    pub version: String,
-}
+use super::{ControlError, DriverError, Identity, MysqlControl, PostgresqlControl};
+use crate::pair::{Node, Passwords};
 
 /// A control connection to a node.
 #[derive(Debug)]
 pub struct Control {
     node: Node,
     client: Client,
-    task: JoinHandle<()>,
+}
+
+/// The driver of the node's engine.
+#[derive(Debug)]
+pub enum Client {
+    /// PostgreSQL.
+    Postgresql(PostgresqlControl),
+    /// MySQL or MariaDB.
+    Mysql(MysqlControl),
 }
 
 impl Control {
     /// Connects to a node.
     pub async fn open(node: &Node, passwords: &Passwords) -> Result<Self, ControlError> {
-        let failed = |source| ControlError::Connect { node: node.name.clone(), url: node.url.to_string(), source };
-        let (client, connection) = node.url.control(passwords).connect(NoTls).await.map_err(failed)?;
-        // An error of the connection reaches the caller through the client's next question.
-        let task = tokio::spawn(async move { drop(connection.await) });
-        let control = Control { node: node.clone(), client, task };
-        // Our own questions must not wait for a lock for ever, nor be counted as slow statements of the traffic.
-        control.run("set up the control connection", "SET statement_timeout = '30s'; SET lock_timeout = '5s'").await?;
+        let open = async {
+            Ok(match node.url.engine() {
+                Engine::Postgresql => Client::Postgresql(PostgresqlControl::open(&node.url, passwords).await?),
+                Engine::Mysql => Client::Mysql(MysqlControl::open(&node.url, passwords).await?),
+            })
+        };
+        let client = open.await.map_err(|source| ControlError::Connect {
+            node: node.name.clone(),
+            url: node.url.to_string(),
+            engine: node.url.engine(),
+            source,
+        })?;
+        let control = Control { node: node.clone(), client };
+        let set = match &control.client {
+            Client::Postgresql(client) => client.set_up().await,
+            Client::Mysql(client) => client.set_up().await,
+        };
+        set.map_err(control.failed("set up the control connection"))?;
         Ok(control)
     }
 
@@ -48,30 +55,42 @@ impl Control {
         &self.client
     }
 
+    /// The connection to a PostgreSQL server, to ask it something.
+    ///
+    /// # Errors
+    /// [`DriverError::OtherEngine`] when the node is of another engine.
+    pub fn postgresql(&self) -> Result<&tokio_postgres::Client, ControlError> {
+        match &self.client {
+            Client::Postgresql(client) => Ok(client.client()),
+            Client::Mysql(_) => Err(self.failed("ask it in PostgreSQL's protocol")(DriverError::OtherEngine)),
+        }
+    }
+
     /// Asks the node who it is.
     pub async fn identity(&self) -> Result<Identity, ControlError> {
-        let sql = "SELECT pg_is_in_recovery(), system_identifier, current_setting('server_version') FROM \
-                   pg_control_system()";
-        let read = async {
-            let row = self.client.query_one(sql, &[]).await?;
-            let role = if row.try_get(0)? { Role::Replica } else { Role::Primary };
-            Ok(Identity { role, system: row.try_get(1)?, version: row.try_get(2)? })
+        let identity = match &self.client {
+            Client::Postgresql(client) => client.identity().await,
+            Client::Mysql(client) => client.identity(self.node.role).await,
         };
-        read.await.map_err(self.failed("ask for its role"))
+        identity.map_err(self.failed("ask for its role"))
+    }
+
+    /// Asks the node for its time, microseconds since 1970 UTC.
+    pub(super) async fn time_us(&self) -> Result<i64, ControlError> {
+        let time = match &self.client {
+            Client::Postgresql(client) => client.time_us().await,
+            Client::Mysql(client) => client.time_us().await,
+        };
+        time.map_err(self.failed("ask for its time"))
     }
 
     /// Makes an error of a question out of the driver's error.
-    pub fn failed(&self, what: &'static str) -> impl FnOnce(tokio_postgres::Error) -> ControlError {
-        move |source| ControlError::Query { node: self.node.name.clone(), url: self.node.url.to_string(), what, source }
-    }
-
-    async fn run(&self, what: &'static str, sql: &str) -> Result<(), ControlError> {
-        self.client.batch_execute(sql).await.map_err(self.failed(what))
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        self.task.abort();
+    pub fn failed<E: Into<DriverError>>(&self, what: &'static str) -> impl FnOnce(E) -> ControlError {
+        move |source| ControlError::Query {
+            node: self.node.name.clone(),
+            url: self.node.url.to_string(),
+            what,
+            source: source.into(),
+        }
     }
 }

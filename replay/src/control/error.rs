@@ -1,5 +1,7 @@
 //! What can be wrong with a pair when it is asked.
 
+use splitproof_capture::trace::Engine;
+
 use crate::pair::Role;
 
 /// What is wrong with a node, and what to do.
@@ -7,20 +9,22 @@ use crate::pair::Role;
 pub enum ControlError {
     /// No connection.
     #[error(
-        "node \"{node}\" at {url}: cannot connect: {}; check that the server runs, the URL in pair.toml, \
-         and the password (URL, PGPASSWORD or PGPASSFILE)",
-        reason(source)
+        "node \"{node}\" at {url}: cannot connect: {source}; check that the server runs, the URL in pair.toml, \
+         and the password ({})",
+        passwords(*engine)
     )]
     Connect {
         /// Name of the node.
         node: String,
         /// Where, without the password.
         url: String,
+        /// Its engine.
+        engine: Engine,
         /// What the server or the system said.
-        source: tokio_postgres::Error,
+        source: DriverError,
     },
     /// A question about the node failed.
-    #[error("node \"{node}\" at {url}: cannot {what}: {}", reason(source))]
+    #[error("node \"{node}\" at {url}: cannot {what}: {source}")]
     Query {
         /// Name of the node.
         node: String,
@@ -29,7 +33,7 @@ pub enum ControlError {
         /// What was asked.
         what: &'static str,
         /// What the server said.
-        source: tokio_postgres::Error,
+        source: DriverError,
     },
     /// A node is not what `pair.toml` says.
     #[error(
@@ -46,22 +50,25 @@ pub enum ControlError {
         /// What the server says.
         found: Role,
     },
-    /// Two nodes are no pair.
+    /// A primary that takes no writes.
     #[error(
-        "node \"{node}\" at {url} is of another database system ({found}) than the primary \"{primary}\" ({expected}): \
-         a replica is a physical copy of its primary; check the URLs in pair.toml"
+        "node \"{node}\" at {url}: read_only is on, so it takes no writes: it is no primary; check pair.toml, or turn it off"
     )]
-    System {
+    ReadOnly {
         /// Name of the node.
         node: String,
         /// Where, without the password.
         url: String,
-        /// Its system identifier.
-        found: i64,
-        /// Name of the primary.
-        primary: String,
-        /// The primary's system identifier.
-        expected: i64,
+    },
+    /// Two nodes are no pair.
+    #[error("node \"{node}\" at {url}: {problem}; check the URLs in pair.toml")]
+    Lineage {
+        /// Name of the node.
+        node: String,
+        /// Where, without the password.
+        url: String,
+        /// Why it is no replica of the primary.
+        problem: String,
     },
     /// The target took part in the recording.
     #[error(
@@ -90,11 +97,52 @@ fn role_remedy(expected: Role) -> &'static str {
     }
 }
 
+/// Where a password may be given.
+fn passwords(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgresql => "URL, PGPASSWORD or PGPASSFILE",
+        Engine::Mysql => "URL, ~/.my.cnf or MYSQL_PWD",
+    }
+}
+
+/// What a driver or the server behind it says.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// PostgreSQL.
+    #[error("{}", postgresql(.0))]
+    Postgresql(#[from] tokio_postgres::Error),
+    /// MySQL or MariaDB.
+    #[error("{}", mysql(.0))]
+    Mysql(#[from] mysql_async::Error),
+    /// Nothing came for as long as is worth waiting.
+    #[error("no answer within 10 s")]
+    Silent,
+    /// An answer without the row that it must have.
+    #[error("the answer has no rows")]
+    Empty,
+    /// An answer without a value that it must have.
+    #[error("the answer's column \"{0}\" is missing, null or of another type")]
+    Column(String),
+    /// The question is one for another engine.
+    #[error("it is of another engine")]
+    OtherEngine,
+}
+
 /// `tokio_postgres` says the kind of error; what the server said is its source.
-pub(crate) fn reason(error: &tokio_postgres::Error) -> String {
+fn postgresql(error: &tokio_postgres::Error) -> String {
     use std::error::Error;
     match error.as_db_error() {
         Some(error) => format!("{} ({})", error.message(), error.code().code()),
         None => error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}")),
+    }
+}
+
+/// `mysql_async` wraps its errors in words of its own.
+fn mysql(error: &mysql_async::Error) -> String {
+    match error {
+        mysql_async::Error::Server(error) => format!("{} ({})", error.message, error.code),
+        mysql_async::Error::Io(mysql_async::IoError::Io(error)) => error.to_string(),
+        mysql_async::Error::Driver(error) => error.to_string(),
+        other => other.to_string(),
     }
 }

@@ -18,6 +18,12 @@ use crate::pair::{EvidenceSource, Node};
 /// Why a node cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
+    /// The general log is not read yet.
+    #[error("node \"{node}\": evidence = \"log\" is not there yet; write \"tap\" or \"none\"")]
+    NoLog {
+        /// Name of the node.
+        node: String,
+    },
     /// The relay in front of it cannot start.
     #[error("node \"{node}\": the tap {source}; `tap` and `url` of the node in pair.toml say where")]
     Tap {
@@ -51,6 +57,7 @@ pub async fn start(
             let tap = tap::Tap::start(engine, node, listen, clock, tap::NodeRows::new(index, out.clone())).await?;
             Ok(Some(Box::new(tap)))
         }
+        EvidenceSource::Log => Err(EvidenceError::NoLog { node: node.name.clone() }),
         EvidenceSource::None => Ok(None),
     }
 }

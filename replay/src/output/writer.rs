@@ -8,7 +8,7 @@ use splitproof_capture::trace::{
 };
 use tokio::sync::mpsc;
 
-use crate::progress::Progress;
+use crate::progress::{Behind, Progress};
 use crate::session::{Ended, NotSent};
 use crate::summary::{RefusedUser, Tally};
 
@@ -135,7 +135,9 @@ impl Output {
             _ => {}
         }
         if let (Some(primary), Some(replayed)) = (self.primary_lsn, self.replicas.get(&position.node)) {
-            self.progress.lag(&position.node, primary.saturating_sub(*replayed));
+            let behind = primary.saturating_sub(*replayed);
+            let behind = if position.gtid.is_some() { Behind::Transactions(behind) } else { Behind::Bytes(behind) };
+            self.progress.lag(&position.node, behind);
         }
         self.positions.push(position)
     }

@@ -1,11 +1,12 @@
 //! From the text of a `pair.toml` to a checked [`Pair`].
 
 use std::collections::HashSet;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::path::Path;
 
 use serde::Deserialize;
 
+use super::addresses::{self, Clash};
 use super::{Defaults, Engine, EvidenceSource, Node, Pair, PairError, Role, Url};
 
 #[derive(Deserialize)]
@@ -39,6 +40,7 @@ struct NodeFields {
 #[serde(rename_all = "lowercase")]
 enum EvidenceWord {
     Tap,
+    Log,
     None,
 }
 
@@ -60,15 +62,12 @@ impl Pair {
     pub fn parse(path: &Path, text: &str) -> Result<Pair, PairError> {
         let file: File = toml::from_str(text).map_err(|error| syntax(path, text, &error))?;
         let field = |field: String, problem: String| PairError::Field { path: path.to_owned(), field, problem };
-        let url = |field: String, url: &str| {
-            Url::parse(url).map_err(|source| PairError::Url { path: path.to_owned(), field, source })
+        let url = |field: String, url: Result<Url, _>| {
+            let url = url.and_then(|url| url.of_engine(file.engine));
+            url.map_err(|source| PairError::Url { path: path.to_owned(), field, source })
         };
 
-        let router = Url::parse_router(&file.router.url).map_err(|source| PairError::Url {
-            path: path.to_owned(),
-            field: "router.url".to_owned(),
-            source,
-        })?;
+        let router = url("router.url".to_owned(), Url::parse_router(&file.router.url))?;
         let mut names = HashSet::new();
         let mut nodes = Vec::with_capacity(file.nodes.len());
         for (index, node) in file.nodes.into_iter().enumerate() {
@@ -83,9 +82,10 @@ impl Pair {
                 let problem = format!("\"{}\" is used twice: give each node a name of its own", node.name);
                 return Err(field(format!("node[{index}].name"), problem));
             }
-            let evidence = evidence(&node).map_err(|problem| field(format!("node[{index}].tap"), problem))?;
+            let evidence = evidence(&node, file.engine)
+                .map_err(|(key, problem)| field(format!("node[{index}].{key}"), problem))?;
             nodes.push(Node {
-                url: url(format!("node[{index}].url"), &node.url)?,
+                url: url(format!("node[{index}].url"), Url::parse(&node.url))?,
                 name: node.name,
                 role: node.role,
                 evidence,
@@ -96,9 +96,8 @@ impl Pair {
             let problem = format!("{primaries} nodes have role = \"primary\": a pair has exactly one");
             return Err(field("node".to_owned(), problem));
         }
-        if let Some(node) = nodes.iter().find(|node| loops(node)) {
-            let problem = format!("node \"{}\": the tap listens on the address of the node itself", node.name);
-            return Err(field("node".to_owned(), problem));
+        if let Some(Clash { node, key, problem }) = addresses::clash(&router, &nodes) {
+            return Err(field(format!("node[{node}].{key}"), problem));
         }
         let defaults = Defaults { user: file.defaults.user, database: file.defaults.database };
         Ok(Pair { engine: file.engine, router, nodes, defaults })
@@ -111,30 +110,32 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
 }
 
-fn evidence(node: &NodeFields) -> Result<EvidenceSource, String> {
+/// How a node is watched, or which of its fields is wrong and why.
+fn evidence(node: &NodeFields, engine: Engine) -> Result<EvidenceSource, (&'static str, String)> {
+    let given = |word: &str| {
+        let problem = format!("given, but evidence = \"{word}\": remove it, or set evidence = \"tap\"");
+        Err(("tap", problem))
+    };
     match (&node.evidence, &node.tap) {
         (EvidenceWord::None, None) => Ok(EvidenceSource::None),
-        (EvidenceWord::None, Some(_)) => {
-            Err("given, but evidence = \"none\": remove it, or set evidence = \"tap\"".to_owned())
+        (EvidenceWord::None, Some(_)) => given("none"),
+        (EvidenceWord::Log, _) if engine == Engine::Postgresql => {
+            let problem = "\"log\" reads the general log, which MySQL and MariaDB have: write \"tap\" or \"none\"";
+            Err(("evidence", problem.to_owned()))
         }
+        (EvidenceWord::Log, None) => Ok(EvidenceSource::Log),
+        (EvidenceWord::Log, Some(_)) => given("log"),
         (EvidenceWord::Tap, None) => {
-            Err("missing: evidence = \"tap\" needs tap = \"ADDRESS:PORT\", where the router finds this node".to_owned())
+            let problem = "missing: evidence = \"tap\" needs tap = \"ADDRESS:PORT\", where the router finds this node";
+            Err(("tap", problem.to_owned()))
         }
         (EvidenceWord::Tap, Some(listen)) => {
             let address = listen.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-            let listen = address.ok_or_else(|| {
-                format!("\"{}\" is not an address to listen on: write \"ADDRESS:PORT\"", listen.escape_debug())
-            })?;
-            Ok(EvidenceSource::Tap { listen })
+            let problem =
+                || format!("\"{}\" is not an address to listen on: write \"ADDRESS:PORT\"", listen.escape_debug());
+            address.map(|listen| EvidenceSource::Tap { listen }).ok_or_else(|| ("tap", problem()))
         }
     }
-}
-
-/// A tap that listens where its node listens would connect to itself.
-fn loops(node: &Node) -> bool {
-    let EvidenceSource::Tap { listen } = node.evidence else { return false };
-    let upstream: Option<SocketAddr> = node.url.address().to_socket_addrs().ok().and_then(|mut all| all.next());
-    upstream == Some(listen)
 }
 
 /// The parser's own message quotes the line, which may hold a password: keep the place and the reason only.
@@ -224,7 +225,28 @@ user = "app"
     #[test]
     fn a_tap_does_not_connect_to_itself() {
         let own = GOOD.replace("localhost:5432", "127.0.0.1:6432");
-        assert!(fails(&own).contains("the tap listens on the address of the node itself"));
+        assert!(fails(&own).contains("node[0].tap: the tap listens on the address of node \"primary\""));
+    }
+
+    #[test]
+    fn every_url_is_of_the_pairs_engine() {
+        let message = fails(&GOOD.replace("engine = \"postgresql\"", "engine = \"mysql\""));
+        assert!(
+            message.starts_with("pair.toml: router.url: a URL of postgresql, and the pair's engine is mysql"),
+            "{message}"
+        );
+        let pair = GOOD.replace("engine = \"postgresql\"", "engine = \"mysql\"").replace("postgresql://", "mysql://");
+        let pair =
+            Pair::parse(Path::new("pair.toml"), &pair.replace("evidence = \"none\"", "evidence = \"log\"")).unwrap();
+        assert_eq!(pair.engine, Engine::Mysql);
+        assert_eq!(pair.nodes[1].evidence, EvidenceSource::Log);
+        assert_eq!(pair.nodes[1].url.to_string(), "mysql://postgres@localhost:5433/shop");
+    }
+
+    #[test]
+    fn the_general_log_is_not_postgresqls() {
+        let message = fails(&GOOD.replace("evidence = \"none\"", "evidence = \"log\""));
+        assert!(message.starts_with("pair.toml: node[1].evidence: \"log\" reads the general log"), "{message}");
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //!
 //! - [`Pair`]: the whole file, checked
 //! - [`Url`]: where a server or router listens, and as whom to connect; never shows its password
-//! - [`Passwords`]: `PGPASSWORD` and the password file
+//! - [`Passwords`]: `PGPASSWORD` and the password file, `MYSQL_PWD` and the option file
 //! - [`PairError`]: what is wrong, in which field
 
+mod addresses;
 mod error;
 mod file;
 mod password;
@@ -18,7 +19,7 @@ pub use splitproof_capture::trace::Engine;
 pub use splitproof_capture::trace::Role;
 
 pub use error::PairError;
-pub use password::{Passfile, PassfileError, Passwords, Secret};
+pub use password::{OptionFile, Passfile, PassfileError, Passwords, Secret};
 pub use url::{Url, UrlError};
 
 /// The router under test and the servers behind it.
@@ -63,6 +64,8 @@ pub enum EvidenceSource {
         /// Where the relay listens.
         listen: SocketAddr,
     },
+    /// The node's general log, read over SQL (MySQL and MariaDB).
+    Log,
     /// Nothing is learned from this node.
     None,
 }
@@ -72,6 +75,7 @@ impl EvidenceSource {
     pub fn as_str(self) -> &'static str {
         match self {
             EvidenceSource::Tap { .. } => "tap",
+            EvidenceSource::Log => "log",
             EvidenceSource::None => "none",
         }
     }

@@ -1,9 +1,13 @@
 //! The replication position of each node, sampled beside the traffic.
 //!
-//! - [`Sampler`]: asks one node every few milliseconds
+//! - [`Sampler`]: asks one node every few milliseconds (`postgresql.rs`, `mysql.rs` say what)
+//! - [`gtid`]: the numbers in MySQL's and MariaDB's positions
 //! - [`Cost`]: what the asking cost
 
 mod cost;
+pub mod gtid;
+mod mysql;
+mod postgresql;
 mod sampler;
 
 pub use cost::Cost;

@@ -1,24 +1,14 @@
 //! Asks one node for its position every few milliseconds.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use splitproof_capture::trace::{Position, Role};
-use tokio_postgres::types::PgLsn;
-use tokio_postgres::{Row, Statement};
 
-use super::Cost;
+use super::{Cost, mysql, postgresql};
 use crate::clock::Clock;
-use crate::control::{Control, ControlError};
+use crate::control::{Client, Control, ControlError};
 use crate::pair::{Node, Passwords};
-
-/// One answer for all: `CASE` keeps a function that would fail in the node's present role from being called.
-/// The primary's flush position covers every commit that was acknowledged with `synchronous_commit` on.
-const POSITION: &str = "\
-    SELECT pg_is_in_recovery(), \
-           CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_flush_lsn() END, \
-           CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() END, \
-           CASE WHEN pg_is_in_recovery() THEN pg_last_xact_replay_timestamp() END";
 
 /// Wait before a lost control connection is opened again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -44,13 +34,43 @@ pub struct Sampler<C> {
 #[derive(Debug)]
 struct Asking {
     control: Control,
-    statement: Statement,
+    question: Question,
+}
+
+/// What has to be remembered between two questions, by engine.
+#[derive(Debug)]
+enum Question {
+    Postgresql(postgresql::Question),
+    Mysql(mysql::Question),
+}
+
+/// What a node answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub role: Role,
+    pub lsn: Option<u64>,
+    pub replay_lsn: Option<u64>,
+    pub replay_timestamp_ns: Option<i64>,
+    pub gtid: Option<Arc<str>>,
 }
 
 impl Asking {
     async fn over(control: Control) -> Result<Self, ControlError> {
-        let statement = control.client().prepare(POSITION).await.map_err(control.failed("ask for its position"))?;
-        Ok(Asking { control, statement })
+        let failed = "ask for its position";
+        let question = match control.client() {
+            Client::Postgresql(client) => postgresql::Question::prepare(client).await.map(Question::Postgresql),
+            Client::Mysql(client) => mysql::Question::prepare(client, control.node().role).await.map(Question::Mysql),
+        };
+        Ok(Asking { question: question.map_err(control.failed(failed))?, control })
+    }
+
+    /// `None` when there is no answer that can be used.
+    async fn ask(&mut self) -> Option<Answer> {
+        match (self.control.client(), &mut self.question) {
+            (Client::Postgresql(client), Question::Postgresql(question)) => question.ask(client).await.ok(),
+            (Client::Mysql(client), Question::Mysql(question)) => question.ask(client).await.ok(),
+            _ => None,
+        }
     }
 }
 
@@ -107,12 +127,21 @@ impl<C: Clock> Sampler<C> {
             };
         }
         let at_ns = self.clock.now_ns();
-        let answer = match &self.asking {
-            Some(asking) => asking.control.client().query_one(&asking.statement, &[]).await.ok(),
+        let answer = match &mut self.asking {
+            Some(asking) => asking.ask().await,
             None => None,
         };
         let sample_ns = self.clock.now_ns().saturating_sub(at_ns).max(0).unsigned_abs();
-        let position = answer.and_then(|row| position(&row, &self.name, at_ns, sample_ns).ok());
+        let position = answer.map(|Answer { role, lsn, replay_lsn, replay_timestamp_ns, gtid }| Position {
+            node: Arc::clone(&self.name),
+            at_ns,
+            sample_ns,
+            role,
+            lsn,
+            replay_lsn,
+            replay_timestamp_ns,
+            gtid,
+        });
         match position {
             Some(_) => self.cost.answered(sample_ns),
             None => {
@@ -121,27 +150,5 @@ impl<C: Clock> Sampler<C> {
             }
         }
         position
-    }
-}
-
-fn position(row: &Row, node: &Arc<str>, at_ns: i64, sample_ns: u64) -> Result<Position, tokio_postgres::Error> {
-    let role = if row.try_get(0)? { Role::Replica } else { Role::Primary };
-    let lsn = |lsn: Option<PgLsn>| lsn.map(u64::from);
-    let replayed: Option<SystemTime> = row.try_get(3)?;
-    Ok(Position {
-        node: Arc::clone(node),
-        at_ns,
-        sample_ns,
-        role,
-        lsn: lsn(row.try_get(1)?),
-        replay_lsn: lsn(row.try_get(2)?),
-        replay_timestamp_ns: replayed.and_then(since_epoch),
-    })
-}
-
-fn since_epoch(time: SystemTime) -> Option<i64> {
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => i64::try_from(after.as_nanos()).ok(),
-        Err(before) => i64::try_from(before.duration().as_nanos()).ok().map(|ns| -ns),
     }
 }

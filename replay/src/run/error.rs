@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use splitproof_capture::trace;
+use splitproof_capture::trace::{self, Engine};
 
 use crate::catalog::CatalogError;
 use crate::control::ControlError;
@@ -17,9 +17,28 @@ pub enum ReplayError {
     /// The trace holds nothing to replay.
     #[error("{}: the trace holds no requests", .0.display())]
     Empty(PathBuf),
+    /// The trace is of another engine than the pair.
+    #[error("the trace was recorded from {recorded}, and pair.toml says engine = \"{pair}\": they have to be the same")]
+    Engine {
+        /// The trace's engine.
+        recorded: Engine,
+        /// The pair's.
+        pair: Engine,
+    },
     /// The run would be written over the trace.
     #[error("{}: the run would replace the trace that is replayed; give -o another directory", .0.display())]
     SameDirectory(PathBuf),
+    /// The run would be written between the files of the trace.
+    #[error("{}: the run would lie inside the trace that is replayed; give -o a directory outside it", .0.display())]
+    InsideTrace(PathBuf),
+    /// The run's directory cannot be written to.
+    #[error("{}: cannot be written to: {source}; give -o another directory", .directory.display())]
+    Output {
+        /// The directory, or the one that it would be made in.
+        directory: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// The pair is not as it should be.
     #[error(transparent)]
     Control(#[from] ControlError),

@@ -6,6 +6,7 @@
 
 mod error;
 mod order;
+mod output;
 mod replay;
 mod servers;
 mod start;

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::start::{self, Checked, Files};
-use super::{Order, ReplayError};
+use super::{Order, ReplayError, output};
 use crate::clock::{Clock, Timetable, WallClock};
 use crate::evidence::{self, Evidence};
 use crate::output::{Note, Output, Written};
@@ -38,8 +38,12 @@ const SETTLE: Duration = Duration::from_millis(200);
 /// When the replay cannot begin; or when the trace cannot be read to its end or the run cannot be written, in which case
 /// the run holds what was done until then and is marked incomplete.
 pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Result<Summary, ReplayError> {
+    output::check(order)?;
     let trace = Reader::open(&order.trace)?;
     let manifest = trace.manifest();
+    if manifest.engine != order.pair.engine {
+        return Err(ReplayError::Engine { recorded: manifest.engine, pair: order.pair.engine });
+    }
     let window = manifest.table.window.ok_or_else(|| ReplayError::Empty(order.trace.clone()))?;
     progress.expect(manifest.table.requests);
     start::allow_many_connections();

@@ -1,6 +1,5 @@
 //! Everything that is checked and opened before the first request is sent.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use splitproof_capture::trace::{NodeWriter, Options, Reader, Writer};
@@ -49,9 +48,6 @@ pub struct Files {
 
 /// Makes the run's directory and its files.
 pub fn create(order: &Order, catalog: &Catalog) -> Result<Files, ReplayError> {
-    if same(&order.trace, &order.run) {
-        return Err(ReplayError::SameDirectory(order.run.clone()));
-    }
     let mut options = Options::new(order.pair.engine, "replay");
     options.inputs = vec![order.trace.display().to_string()];
     options.existing = order.existing;
@@ -60,7 +56,7 @@ pub fn create(order: &Order, catalog: &Catalog) -> Result<Files, ReplayError> {
     let mut nodes = Vec::new();
     for node in &order.pair.nodes {
         nodes.push(match node.evidence {
-            EvidenceSource::Tap { .. } => Some(writer.node(&node.name)?),
+            EvidenceSource::Tap { .. } | EvidenceSource::Log => Some(writer.node(&node.name)?),
             EvidenceSource::None => None,
         });
     }
@@ -81,12 +77,4 @@ pub fn allow_many_connections() {
     let limit = getrlimit(Resource::Nofile);
     // Where this is refused, the sessions beyond the limit are reported as such.
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).ok();
-}
-
-fn same(trace: &Path, run: &Path) -> bool {
-    match (trace.canonicalize(), run.canonicalize()) {
-        (Ok(trace), Ok(run)) => trace == run,
-        // A run that is not there yet is not the trace.
-        _ => false,
-    }
 }

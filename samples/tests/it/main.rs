@@ -11,6 +11,7 @@ mod bad_input;
 mod catalogue;
 mod demo;
 mod destinations;
+mod mysql_nodes;
 mod mysql_sandbox;
 mod pgpool_log;
 mod probe;

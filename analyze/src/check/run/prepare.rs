@@ -34,12 +34,12 @@ pub(super) async fn prepare(
     };
     let primary = controls.iter().map(|(control, _)| control).find(|control| control.node().role == Role::Primary);
     if let (Some(primary), true) = (primary, plan.fixture.database.is_some()) {
-        create(primary.client(), user, database).await.map_err(failed("cannot be created"))?;
+        create(primary.postgresql()?, user, database).await.map_err(failed("cannot be created"))?;
     }
     let inside =
         Control::open(&Node { url: node.url.with_database(database), ..node.clone() }, &plan.passwords).await?;
+    let client = inside.postgresql()?;
     let setup = async {
-        let client = inside.client();
         client.batch_execute(&format!("SET ROLE {}", quoted(user))).await?;
         client.batch_execute(&plan.fixture.setup).await?;
         client.batch_execute("RESET ROLE").await?;
@@ -64,7 +64,8 @@ async fn wait(replica: &Control, position: &str) -> Result<(), CheckError> {
     let began = Instant::now();
     let sql = "SELECT coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false)";
     loop {
-        let asked = replica.client().query_one(sql, &[&position]).await.and_then(|row| row.try_get::<_, bool>(0));
+        let client = replica.postgresql()?;
+        let asked = client.query_one(sql, &[&position]).await.and_then(|row| row.try_get::<_, bool>(0));
         if asked.map_err(replica.failed("ask how far it has replayed"))? {
             return Ok(());
         }

@@ -82,10 +82,11 @@ pub enum Format {
 impl Args {
     /// The order that these arguments make. Reads the pair's file and the password file.
     pub fn order(&self) -> Result<Order, PairError> {
+        let pair = Pair::read(&self.pair)?;
         Ok(Order {
             trace: self.trace.clone(),
-            pair: Pair::read(&self.pair)?,
-            passwords: Passwords::from_environment()?,
+            passwords: Passwords::from_environment(pair.engine)?,
+            pair,
             run: self.output.clone(),
             existing: if self.force { Existing::Replace } else { Existing::Refuse },
             speed: self.speed,

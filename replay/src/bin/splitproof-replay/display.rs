@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use splitproof_replay::progress::{Progress, Reading};
+use splitproof_replay::progress::{Behind, Progress, Reading};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -56,7 +56,11 @@ fn line(reading: &Reading) -> String {
     let Reading { total, due, done, late, errors, lags } = reading;
     let mut line = format!("done {done}/{total}, due {due}, late {late}, errors {errors}");
     for lag in lags {
-        line.push_str(&format!(", {} behind {}", lag.node, indicatif::HumanBytes(lag.bytes)));
+        let behind = match lag.behind {
+            Behind::Bytes(bytes) => indicatif::HumanBytes(bytes).to_string(),
+            Behind::Transactions(count) => format!("{count} transactions"),
+        };
+        line.push_str(&format!(", {} behind {behind}", lag.node));
     }
     line
 }
@@ -69,8 +73,12 @@ mod tests {
 
     #[test]
     fn the_line_names_every_counter() {
-        let lags = vec![Lag { node: "standby".to_owned(), bytes: 2048 }];
+        let lag = |node: &str, behind| Lag { node: node.to_owned(), behind };
+        let lags = vec![lag("standby", Behind::Bytes(2048)), lag("replica", Behind::Transactions(3))];
         let reading = Reading { total: 10, due: 5, done: 4, late: 1, errors: 2, lags };
-        assert_eq!(line(&reading), "done 4/10, due 5, late 1, errors 2, standby behind 2.00 KiB");
+        assert_eq!(
+            line(&reading),
+            "done 4/10, due 5, late 1, errors 2, standby behind 2.00 KiB, replica behind 3 transactions"
+        );
     }
 }

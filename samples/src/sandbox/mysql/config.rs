@@ -21,6 +21,11 @@ pub fn socket(node: &Node) -> PathBuf {
     node.dir.join(format!("{}.sock", node.name))
 }
 
+/// The directory for temporary files.
+pub fn temporary(node: &Node) -> PathBuf {
+    node.dir.join(format!("{}.tmp", node.name))
+}
+
 /// The general log, when it goes to a file.
 pub fn statement_log(node: &Node) -> PathBuf {
     node.dir.join("log").join(format!("{}-general.log", node.name))
@@ -35,6 +40,7 @@ pub fn text(node: &Node, settings: Settings) -> String {
          datadir = {data}\n\
          pid-file = {data}/{PID_FILE}\n\
          socket = {socket}\n\
+         tmpdir = {temporary}\n\
          port = {port}\n\
          bind-address = 127.0.0.1\n\
          skip-name-resolve\n\
@@ -66,6 +72,7 @@ pub fn text(node: &Node, settings: Settings) -> String {
          {redo}\n",
         data = node.data().display(),
         socket = socket(node).display(),
+        temporary = temporary(node).display(),
         port = node.port,
         log = node.log().display(),
         general = statement_log(node).display(),

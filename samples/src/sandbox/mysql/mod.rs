@@ -61,7 +61,7 @@ impl Server for Mariadb {
         // What Debian's server is told in /etc is not for this one.
         install.arg("--no-defaults").arg(format!("--datadir={}", node.data().display()));
         install.args(["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]);
-        install.arg(config::REDO_LOG);
+        install.arg(config::REDO_LOG).env("TMPDIR", temporary(node)?);
         owner::run(install, None).map(drop)
     }
 
@@ -76,6 +76,7 @@ impl Server for Mariadb {
         let to_log = OpenOptions::new().create(true).append(true).open(&log).at("open", &log)?;
         node.owner.own(&log)?;
         let also = to_log.try_clone().at("open", &log)?;
+        temporary(node)?;
         let program = node.bin.join("mariadbd");
         let mut server = node.owner.command(&program, node.dir);
         server.arg(format!("--defaults-file={}", config::path(node).display())).stdout(to_log).stderr(also);
@@ -192,6 +193,15 @@ fn find(server_bin: &Path, client_bin: &Path) -> Result<PathBuf> {
         return Err(missing("mariadb", CLIENT_BIN, "mariadb-client-core"));
     }
     Ok(server_bin.to_owned())
+}
+
+/// The server's directory for temporary files, made if it is not there. A server that starts deletes the temporary tables
+/// that it finds there, those of other servers too, so that each needs one of its own.
+fn temporary(node: &Node) -> Result<PathBuf> {
+    let path = config::temporary(node);
+    std::fs::create_dir_all(&path).at("create", &path)?;
+    node.owner.own(&path)?;
+    Ok(path)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! Asks the primary for its catalogue.
+//! PostgreSQL's catalogue.
 
 use tokio_postgres::{Client, Error, Row};
 
-use super::{Catalog, Function, FunctionKind, Relation, VaryingDefault, Volatility};
-use crate::control::{Control, ControlError};
+use crate::catalog::{Catalog, Function, FunctionKind, Relation, VaryingDefault, Volatility};
 
 const SETTINGS: &str =
     "SELECT current_setting('server_version'), current_database()::text, current_schemas(false)::text[]";
@@ -43,14 +42,7 @@ const RELATIONS: &str = "\
       AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') \
     ORDER BY 1, 2";
 
-impl Catalog {
-    /// Asks the primary for its catalogue.
-    pub async fn snapshot(primary: &Control) -> Result<Self, ControlError> {
-        read(primary.client()).await.map_err(primary.failed("read its catalogue"))
-    }
-}
-
-async fn read(client: &Client) -> Result<Catalog, Error> {
+pub(super) async fn read(client: &Client) -> Result<Catalog, Error> {
     let settings = client.query_one(SETTINGS, &[]).await?;
     let functions = client.query(FUNCTIONS, &[]).await?;
     let defaults = client.query(VARYING_DEFAULTS, &[]).await?;
@@ -62,6 +54,7 @@ async fn read(client: &Client) -> Result<Catalog, Error> {
         functions: functions.iter().map(function).collect::<Result<_, _>>()?,
         varying_defaults: defaults.iter().map(varying_default).collect::<Result<_, _>>()?,
         relations: relations.iter().map(relation).collect::<Result<_, _>>()?,
+        mysql: None,
     })
 }
 

@@ -1,15 +1,18 @@
-//! Where a server listens and as whom to connect, from a connection URL.
+//! Where a server listens and as whom to connect, from a connection URL. `postgresql` and `mysql` parse their URLs.
+
+mod mysql;
+mod postgresql;
 
 use std::fmt;
-use std::str::FromStr;
 
-use tokio_postgres::config::{Config, Host, SslMode};
+use splitproof_capture::trace::Engine;
 
 use super::{Passwords, Secret};
 
 /// Where a server listens and as whom to connect. `Display` and `Debug` leave the password out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
+    engine: Engine,
     host: String,
     port: u16,
     user: String,
@@ -21,14 +24,18 @@ pub struct Url {
 #[derive(Debug, thiserror::Error)]
 pub enum UrlError {
     /// Not a connection URL.
-    #[error("{reason}: write \"postgresql://USER@HOST:PORT/DATABASE\"")]
+    #[error("{reason}: write {}", example(*engine))]
     Syntax {
+        /// The engine whose URL it should be.
+        engine: Engine,
         /// What the parser says.
         reason: String,
     },
     /// A part that is needed is missing.
-    #[error("no {part}: write \"postgresql://USER@HOST:PORT/DATABASE\"")]
+    #[error("no {part}: write {}", example(*engine))]
     Missing {
+        /// The engine whose URL it is.
+        engine: Engine,
         /// The part.
         part: &'static str,
     },
@@ -47,16 +54,32 @@ pub enum UrlError {
         /// The parameter.
         option: &'static str,
     },
+    /// A URL of another engine than the pair's.
+    #[error("a URL of {found}, and the pair's engine is {wanted}: write {}", example(*wanted))]
+    Engine {
+        /// The URL's.
+        found: Engine,
+        /// The pair's.
+        wanted: Engine,
+    },
+}
+
+fn example(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgresql => "\"postgresql://USER@HOST:PORT/DATABASE\"",
+        Engine::Mysql => "\"mysql://USER@HOST:PORT/DATABASE\"",
+    }
 }
 
 impl Url {
-    /// Parses `postgresql://USER[:PASSWORD]@HOST[:PORT]/DATABASE` (or the keyword form `host=… port=…`).
+    /// Parses `postgresql://USER[:PASSWORD]@HOST[:PORT]/DATABASE` (or the keyword form `host=… port=…`), or
+    /// `mysql://USER[:PASSWORD]@HOST[:PORT][/DATABASE]`.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let mut url = Url::parse_router(text)?;
         if url.user.is_empty() {
-            return Err(UrlError::Missing { part: "user" });
+            return Err(UrlError::Missing { engine: url.engine, part: "user" });
         }
-        if url.database.is_empty() {
+        if url.database.is_empty() && url.engine == Engine::Postgresql {
             url.database.clone_from(&url.user);
         }
         Ok(url)
@@ -64,30 +87,17 @@ impl Url {
 
     /// Parses a URL that need not name a user or database: each session brings its own.
     pub fn parse_router(text: &str) -> Result<Self, UrlError> {
-        let config = Config::from_str(text).map_err(|error| UrlError::Syntax { reason: reason(&error) })?;
-        let host = match config.get_hosts() {
-            [] => return Err(UrlError::Missing { part: "host" }),
-            [Host::Tcp(host)] => host.clone(),
-            #[cfg(unix)]
-            [Host::Unix(_)] => return Err(UrlError::UnixSocket),
-            _ => return Err(UrlError::SeveralHosts),
-        };
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(UrlError::Encrypted);
-        }
-        if !config.get_hostaddrs().is_empty() {
-            return Err(UrlError::Option { option: "hostaddr" });
-        }
-        if config.get_options().is_some() {
-            return Err(UrlError::Option { option: "options" });
-        }
-        Ok(Url {
-            host,
-            port: config.get_ports().first().copied().unwrap_or(5432),
-            database: config.get_dbname().unwrap_or_default().to_owned(),
-            user: config.get_user().unwrap_or_default().to_owned(),
-            password: config.get_password().map(Secret::new),
-        })
+        if text.starts_with("mysql:") { mysql::parse(text) } else { postgresql::parse(text) }
+    }
+
+    /// Refuses a URL of another engine.
+    pub fn of_engine(self, wanted: Engine) -> Result<Self, UrlError> {
+        if self.engine == wanted { Ok(self) } else { Err(UrlError::Engine { found: self.engine, wanted }) }
+    }
+
+    /// The engine whose protocol is spoken there.
+    pub fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// Host name or address.
@@ -110,7 +120,7 @@ impl Url {
         &self.user
     }
 
-    /// The database: the user's name where a node's URL has none; empty where a router's has none.
+    /// The database. Where a URL names none it is empty, save that of a PostgreSQL node, which has the user's name.
     pub fn database(&self) -> &str {
         &self.database
     }
@@ -120,42 +130,20 @@ impl Url {
         Url { database: database.to_owned(), ..self.clone() }
     }
 
-    /// The password for `user` at this address: the URL's own where it names that user, else `PGPASSWORD`, else the
-    /// password file. This is libpq's order.
+    /// The password for `user` at this address: the URL's own where it names that user, else what variables and files
+    /// say, in the order of the engine's own clients.
     pub fn password(&self, user: &str, database: &str, passwords: &Passwords) -> Option<Secret> {
         let own = self.password.clone().filter(|_| user == self.user);
-        own.or_else(|| passwords.find(&self.host, self.port, database, user))
-    }
-
-    /// Settings for a control connection.
-    pub fn control(&self, passwords: &Passwords) -> Config {
-        let mut config = Config::new();
-        config.host(&self.host).port(self.port).user(&self.user).dbname(&self.database);
-        config.application_name("splitproof").ssl_mode(SslMode::Disable);
-        config.connect_timeout(std::time::Duration::from_secs(10));
-        if let Some(password) = self.password(&self.user, &self.database, passwords) {
-            config.password(password.bytes());
-        }
-        config
-    }
-}
-
-/// The parser's reason, as a sentence. It may quote names of options, never their values.
-fn reason(error: &tokio_postgres::Error) -> String {
-    use std::error::Error;
-    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    let option = reason.split('`').nth(1);
-    match option {
-        Some("port") => "the port is not a number from 1 to 65535".to_owned(),
-        Some(option) if reason.starts_with("unknown option") => format!("the parameter {option} is not known"),
-        Some(option) if reason.starts_with("invalid value") => format!("the parameter {option} has a wrong value"),
-        _ => "not a connection URL".to_owned(),
+        own.or_else(|| match self.engine {
+            Engine::Postgresql => passwords.find(&self.host, self.port, database, user),
+            Engine::Mysql => passwords.find_mysql(user),
+        })
     }
 }
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("postgresql://")?;
+        write!(f, "{}://", self.engine)?;
         if !self.user.is_empty() {
             write!(f, "{}@", self.user)?;
         }

@@ -1,79 +1,10 @@
-//! Passwords from the environment and from the password file, as libpq finds them.
+//! PostgreSQL's password file, read as libpq reads it.
 //!
 //! <https://www.postgresql.org/docs/current/libpq-pgpass.html>
 
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-/// A password. Neither `Debug` nor any other output shows it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Arc<[u8]>);
-
-impl Secret {
-    /// Keeps a password.
-    pub fn new(bytes: &[u8]) -> Self {
-        Secret(bytes.into())
-    }
-
-    /// The password, to authenticate with.
-    pub fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
-}
-
-/// Why the password file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum PassfileError {
-    /// It was named by `PGPASSFILE` and cannot be read.
-    #[error("password file {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// Others may read it, so libpq ignores it; ignoring it silently would end in a puzzling refusal.
-    #[error("password file {} may be read by others: run `chmod 0600 {}`", path.display(), path.display())]
-    Permissions {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
-/// What the environment says about passwords.
-#[derive(Clone, Debug, Default)]
-pub struct Passwords {
-    /// `PGPASSWORD`.
-    pub pgpassword: Option<Secret>,
-    /// The password file.
-    pub passfile: Passfile,
-}
-
-impl Passwords {
-    /// From `PGPASSWORD`, and from the file that `PGPASSFILE` names or `~/.pgpass`.
-    pub fn from_environment() -> Result<Self, PassfileError> {
-        let pgpassword = std::env::var_os("PGPASSWORD").filter(|value| !value.is_empty());
-        let named = std::env::var_os("PGPASSFILE").filter(|value| !value.is_empty()).map(PathBuf::from);
-        let passfile = match (named, std::env::home_dir()) {
-            (Some(path), _) => Passfile::read(&path)?,
-            (None, Some(home)) if home.join(".pgpass").is_file() => Passfile::read(&home.join(".pgpass"))?,
-            _ => Passfile::default(),
-        };
-        Ok(Passwords { pgpassword: pgpassword.map(|value| Secret::new(value.as_encoded_bytes())), passfile })
-    }
-
-    /// The password of a user at a server.
-    pub fn find(&self, host: &str, port: u16, database: &str, user: &str) -> Option<Secret> {
-        self.pgpassword.clone().or_else(|| self.passfile.find(host, port, database, user))
-    }
-}
+use super::{PassfileError, Secret};
 
 /// The lines of a password file: `host:port:database:user:password`.
 #[derive(Clone, Debug, Default)]
@@ -187,13 +118,6 @@ mod tests {
     #[test]
     fn lines_with_too_few_fields_are_passed_over() {
         assert_eq!(find("db:5432:shop\n\n:\n\\", "app"), None);
-    }
-
-    #[test]
-    fn pgpassword_comes_before_the_file() {
-        let passfile = Passfile::parse("*:*:*:*:file");
-        let passwords = Passwords { pgpassword: Some(Secret::new(b"variable")), passfile };
-        assert_eq!(passwords.find("h", 1, "d", "u").unwrap().bytes(), b"variable");
     }
 
     #[test]
