@@ -19,7 +19,11 @@ use splitproof_capture::{
     trace::{Engine, Kind, Loss, Losses, Request},
 };
 
+<<<<<<< HEAD
 /// The corpus; `None`, after a message that counts the tests, where it may be left out.
+=======
+/// The corpus; `None`, after a message, where it is not.
+>>>>>>> mysql
 pub fn corpus(tests: usize) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
     match find(std::env::var_os("SPLITPROOF_CORPUS"), std::env::var_os("CI").is_some(), default) {
@@ -73,17 +77,17 @@ fn a_corpus_is_left_out_only_where_that_may_be() {
     assert!(matches!(find(None, true, nowhere), Err(Absent::Fail(why)) if why.contains("none")));
 }
 
-struct Decoded {
-    requests: Vec<Request>,
-    losses: Losses,
-    statistics: Statistics,
-    ended: Result<Ended, Error>,
+pub struct Decoded {
+    pub requests: Vec<Request>,
+    pub losses: Losses,
+    pub statistics: Statistics,
+    pub ended: Result<Ended, Error>,
 }
 
-/// Decodes a capture as PostgreSQL on these ports.
-fn decode(path: &Path, ports: &[u16]) -> Decoded {
-    let ports: Ports = ports.iter().map(|&port| PortOption { port, engine: Engine::Postgresql }).into();
-    let mut assembler = Assembler::new(ports, Limits::default(), sessions(Shared::new(Engine::Postgresql)));
+/// Decodes a capture as this engine's on these ports.
+pub fn decode(engine: Engine, path: &Path, ports: &[u16]) -> Decoded {
+    let ports: Ports = ports.iter().map(|&port| PortOption { port, engine }).into();
+    let mut assembler = Assembler::new(ports, Limits::default(), sessions(Shared::new(engine)));
     let mut requests = Vec::new();
     let ended = Source::Files(vec![path.to_owned()]).run(&mut assembler, &mut requests, Control::default());
     assembler.finish(&mut requests);
@@ -230,7 +234,8 @@ fn statements_are_those_that_tshark_reads() {
     let Some(corpus) = corpus(CAPTURES.len()) else { return };
     let mut wrong = Vec::new();
     for capture in CAPTURES {
-        let decoded = decode(&corpus.join(format!("pcap/{}.pcap", capture.name)), &[capture.port]);
+        let path = corpus.join(format!("pcap/{}.pcap", capture.name));
+        let decoded = decode(Engine::Postgresql, &path, &[capture.port]);
         let table =
             fs::read(corpus.join(format!("expected/tshark/{}.pcap.tsv", capture.name))).expect("tshark's table");
         let tsharks = Reading::tsharks(&String::from_utf8_lossy(&table), &[capture.port]);
@@ -275,10 +280,12 @@ fn every_capture_is_accounted_for_whatever_it_holds() {
                 continue;
             }
             captures += 1;
-            // MySQL's ports too: what is not PostgreSQL must be told, not guessed at
-            let decoded = decode(&path, &[5432, 15432, 8000, 3306, 20130, 6033, 2883, 44489]);
-            assert!(decoded.ended.is_ok(), "{}: {:?}", path.display(), decoded.ended);
-            assert!(decoded.statistics.packets > 0, "{}", path.display());
+            // each engine gets the other's captures too: what is not of its protocol must be told, not guessed at
+            for &engine in Engine::ALL {
+                let decoded = decode(engine, &path, &[5432, 15432, 8000, 3306, 20130, 6033, 2883, 12345, 30130]);
+                assert!(decoded.ended.is_ok(), "{}: {:?}", path.display(), decoded.ended);
+                assert!(decoded.statistics.packets > 0, "{}", path.display());
+            }
         }
     }
     println!("{captures} captures");

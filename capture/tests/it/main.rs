@@ -2,12 +2,14 @@
 
 mod cli;
 mod corpus;
+mod corpus_mysql;
 mod dialogue;
 mod packets;
 mod postgresql_codec;
 mod server;
 mod session;
 mod session_gaps;
+mod session_mysql;
 mod session_properties;
 mod sql;
 mod tap;

@@ -148,6 +148,7 @@ fn run(dir: &Path) {
         role: Role::Primary,
         lsn: Some(3),
         replay_lsn: None,
+        gtid: None,
         replay_timestamp_ns: None,
     };
     positions.push(&position).expect("takes");

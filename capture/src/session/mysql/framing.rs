@@ -5,7 +5,7 @@
 //! longer than the segment is believed only of commands that can be long, and of texts only where they are text.
 
 use crate::mysql::compressed::{self, Algorithm, Decompressor};
-use crate::mysql::packet::{FULL, HEADER, header};
+use crate::mysql::packet::{HEADER, header};
 use crate::mysql::{Code, packet};
 
 /// How packets are sent.
@@ -49,9 +49,20 @@ pub(super) fn is_whole_command(payload: &[u8]) -> bool {
     is_command(payload, payload.len(), false)
 }
 
+/// How a segment of the client begins with a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Begun {
+    pub framing: Framing,
+    /// True when the segment ends with a command, too.
+    pub whole: bool,
+}
+
 /// The framing of the commands that a segment of the client consists of; `None` when it does not begin with a command.
-pub(super) fn begins_command(bytes: &[u8]) -> Option<Framing> {
-    if are_commands(bytes) { Some(Framing::Plain) } else { begins_compressed(bytes) }
+pub(super) fn begins_command(bytes: &[u8]) -> Option<Begun> {
+    match are_commands(bytes) {
+        true => Some(Begun { framing: Framing::Plain, whole: ends_with_packet(bytes) }),
+        false => begins_compressed(bytes).map(|framing| Begun { framing, whole: true }),
+    }
 }
 
 /// True when `bytes` are commands from the first to the last, which may be cut.
@@ -119,7 +130,7 @@ fn begins_compressed(bytes: &[u8]) -> Option<Framing> {
     let packet = compressed::next(bytes).filter(|packet| packet.len() == bytes.len() && sequence == 0)?;
     if packet.original == 0 {
         // zlib is by far the more common; pieces that are compressed will tell.
-        return are_whole_commands(packet.piece).then_some(Framing::Zlib);
+        return (are_commands(packet.piece) && ends_with_packet(packet.piece)).then_some(Framing::Zlib);
     }
     let algorithm = match packet.piece {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Algorithm::Zstd,
@@ -131,19 +142,22 @@ fn begins_compressed(bytes: &[u8]) -> Option<Framing> {
     are_commands(&plain).then_some(Framing::of(Some(algorithm)))
 }
 
-/// True when the bytes are commands, none of which is cut.
-fn are_whole_commands(mut bytes: &[u8]) -> bool {
-    let whole = are_commands(bytes);
-    while let Some(packet) = packet::next(bytes).filter(|packet| packet.payload.len() < FULL) {
+/// True when the last packet of the bytes is not cut, nor continued.
+fn ends_with_packet(mut bytes: &[u8]) -> bool {
+    while let Some(packet) = packet::next(bytes).filter(|packet| !packet.continues()) {
         bytes = bytes.get(packet.len()..).unwrap_or_default();
     }
-    whole && bytes.is_empty()
+    bytes.is_empty()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mysql::compressed::Compressor;
+
+    fn framing(bytes: &[u8]) -> Option<Framing> {
+        begins_command(bytes).map(|begun| begun.framing)
+    }
 
     fn plain(payload: &[u8]) -> Vec<u8> {
         let (mut out, mut sequence) = (Vec::new(), 0);
@@ -170,25 +184,25 @@ mod tests {
             b"\x17\x01\0\0\0\0\x01\0\0\0",
             b"\x1c\x01\0\0\0\x05\0\0\0",
         ] {
-            assert_eq!(begins_command(&plain(payload)), Some(Framing::Plain), "{payload:?}");
-            assert_eq!(begins_command(&compressed(Algorithm::Zlib, payload)), Some(Framing::Zlib), "{payload:?}");
+            assert_eq!(framing(&plain(payload)), Some(Framing::Plain), "{payload:?}");
+            assert_eq!(framing(&compressed(Algorithm::Zlib, payload)), Some(Framing::Zlib), "{payload:?}");
         }
         let both = [plain(b"\x19\x01\0\0\0"), plain(b"\x03SELECT 1")].concat();
-        assert_eq!(begins_command(&both), Some(Framing::Plain));
+        assert_eq!(framing(&both), Some(Framing::Plain));
     }
 
     #[test]
     fn compression_is_known_by_its_header() {
         let text = [b"\x03".as_slice(), &b"SELECT 'a lot of the same' ".repeat(9)].concat();
-        assert_eq!(begins_command(&compressed(Algorithm::Zlib, &text)), Some(Framing::Zlib));
-        assert_eq!(begins_command(&compressed(Algorithm::Zstd, &text)), Some(Framing::Zstd));
+        assert_eq!(framing(&compressed(Algorithm::Zlib, &text)), Some(Framing::Zlib));
+        assert_eq!(framing(&compressed(Algorithm::Zstd, &text)), Some(Framing::Zstd));
     }
 
     #[test]
     fn a_long_text_may_go_on_in_the_next_segment() {
         let long = plain(&[b"\x03".as_slice(), &b"INSERT INTO t VALUES ".repeat(100)].concat());
-        assert_eq!(begins_command(&long[..1448]), Some(Framing::Plain));
-        assert_eq!(begins_command(&long[..100]), None, "no segment ends so early");
+        assert_eq!(framing(&long[..1448]), Some(Framing::Plain));
+        assert_eq!(framing(&long[..100]), None, "no segment ends so early");
     }
 
     #[test]
@@ -203,7 +217,7 @@ mod tests {
             b"\x05\0\0\0\x21abcd",
             b"\x01\0\0\0\x0e rest",
         ] {
-            assert_eq!(begins_command(bytes), None, "{bytes:?}");
+            assert_eq!(framing(bytes), None, "{bytes:?}");
         }
     }
 }

@@ -203,7 +203,7 @@ impl Session {
             Phase::Messages => {}
             Phase::Start(progress) => {
                 if let Some(why) = progress.refuses(side, bytes) {
-                    self.unreadable(why);
+                    self.refuse(side, first_ns, why, bytes.len());
                     return Some(bytes.len());
                 }
             }
@@ -368,6 +368,12 @@ impl Decoder for Session {
     }
 
     fn server(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
+        if let Phase::Lost(search) = &self.phase
+            && search.is_fresh()
+            && start::greets(bytes)
+        {
+            self.phase = Phase::Start(start::Progress::default());
+        }
         self.feed(Direction::Server, at_ns, bytes, out);
         if let Phase::Lost(search) = &self.phase
             && search.encrypted()

@@ -2,10 +2,11 @@
 //!
 //! The protocol has no marker between packets. But a client waits for the whole answer before it asks again, so what it
 //! sends after the server has spoken begins with a packet, and that has sequence number 0. So the place is found at such
-//! a segment that reads as commands from its first byte to its last; what the server sends next answers it. The same
-//! segment tells whether the session is compressed.
+//! a segment that reads as commands from its first byte to its last; what the server sends next answers it. A segment
+//! that ends within a command is believed only after the server has spoken. The same segment tells whether the session
+//! is compressed.
 
-use super::framing::{Framing, begins_command};
+use super::framing::{Begun, Framing, begins_command};
 use crate::postgresql::Direction;
 
 /// Who was heard last.
@@ -42,6 +43,11 @@ impl Search {
         Search { heard, framing, client_known, tls_client: Some(false), tls_server: Some(false) }
     }
 
+    /// True when nothing was seen: the recording may have missed only the first packets of TCP.
+    pub fn is_fresh(&self) -> bool {
+        self.heard == Heard::Nobody
+    }
+
     /// How packets are framed, where that is known.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
@@ -58,10 +64,12 @@ impl Search {
     pub fn client(&mut self, bytes: &[u8]) -> Option<Framing> {
         self.tls_client.get_or_insert_with(|| is_tls_record(bytes));
         let heard = std::mem::replace(&mut self.heard, Heard::Client);
-        if heard == Heard::Client || self.client_known {
+        if self.client_known {
             return None;
         }
-        begins_command(bytes).filter(|&framing| self.framing.is_none_or(|known| known == framing))
+        let Begun { framing, whole } = begins_command(bytes)?;
+        let believed = whole || heard != Heard::Client;
+        (believed && self.framing.is_none_or(|known| known == framing)).then_some(framing)
     }
 
     /// True when both sides began with TLS records, so that there is no place to find.
@@ -84,16 +92,23 @@ mod tests {
 
     const PING: &[u8] = b"\x01\0\0\0\x0e";
 
+    /// A text that goes on in the next segment.
+    fn cut() -> Vec<u8> {
+        [&b"\xff\0\x01\0\x03"[..], &b"INSERT INTO t ".repeat(50)].concat()
+    }
+
     #[test]
-    fn a_command_is_believed_first_or_after_the_server() {
+    fn a_command_is_believed_whole_or_where_the_client_has_its_turn() {
         assert_eq!(Search::midway().client(PING), Some(Framing::Plain));
+        assert_eq!(Search::midway().client(&cut()), Some(Framing::Plain));
         let mut search = Search::after_loss(Direction::Client, false, None);
-        assert_eq!(search.client(PING), None, "it may be the rest of a command");
+        assert_eq!(search.client(&cut()), None, "it may be the rest of a command");
         search.server(b"the rest of an answer");
-        assert_eq!(search.client(PING), Some(Framing::Plain));
+        assert_eq!(search.client(&cut()), Some(Framing::Plain));
         let mut search = Search::midway();
         assert_eq!(search.client(b"rest of a text"), None);
-        assert_eq!(search.client(PING), None, "nothing was answered in between");
+        assert_eq!(search.client(&cut()), None, "nothing was answered in between");
+        assert_eq!(search.client(PING), Some(Framing::Plain));
     }
 
     #[test]

@@ -93,9 +93,10 @@ impl Conversation {
                 let row = self.open(at_ns, Kind::Ping, Code::PING);
                 self.ask(row, Code::PING);
             }
+            Command::Quit if self.goodbye.is_some() => self.unexpected(),
             Command::Quit => {
                 let row = self.open(at_ns, Kind::Disconnect, Code::QUIT);
-                self.goodbye.get_or_insert(row);
+                self.goodbye = Some(row);
             }
             other => {
                 let code = other.code();

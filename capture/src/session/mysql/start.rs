@@ -4,7 +4,7 @@ use super::pending::{Asked, Pending};
 use super::place::is_tls_record;
 use super::requests::program;
 use super::{Phase, Session};
-use crate::mysql::packet::{HEADER, header};
+use crate::mysql::packet::{self, HEADER, header};
 use crate::mysql::{Capabilities, ErrPacket, Handshake, HandshakeResponse, Opening};
 use crate::postgresql::Direction;
 use crate::sql::mysql::{Mode, Server};
@@ -21,6 +21,16 @@ pub(super) struct Progress {
 
 /// The longest packet that is waited for in the start. Real ones have a few hundred bytes.
 const LONGEST: usize = 64 << 10;
+
+/// True when a segment of a server is a greeting and nothing else.
+pub(super) fn greets(bytes: &[u8]) -> bool {
+    packet::next(bytes).is_some_and(|packet| {
+        let greeting = Handshake::decode(packet.payload);
+        packet.sequence == 0
+            && packet.len() == bytes.len()
+            && greeting.is_ok_and(|greeting| greeting.version.first().is_some_and(u8::is_ascii_digit))
+    })
+}
 
 impl Progress {
     /// Why the bytes of one side are not the start of a session that can be read, if they are not.
@@ -65,9 +75,24 @@ impl Session {
                 match Opening::decode(payload) {
                     Ok(Opening::Ssl(_)) => self.unreadable(Loss::Encrypted),
                     Ok(Opening::Response(response)) => self.respond(began_ns, offered, response),
-                    Err(_) => self.unreadable(Loss::OtherProtocol),
+                    Err(_) => self.refuse(side, first_ns, Loss::OtherProtocol, payload.len()),
                 }
             }
+        }
+    }
+
+    /// Bytes that do not belong to the start of a session. A stranger who talks to a server that greeted it is a client
+    /// all the same: the server is going to refuse it.
+    pub(super) fn refuse(&mut self, side: Direction, first_ns: i64, why: Loss, bytes: usize) {
+        match &self.phase {
+            Phase::Start(Progress { first_ns: began_ns, offered: Some(_) })
+                if side == Direction::Client && why == Loss::OtherProtocol =>
+            {
+                let began_ns = began_ns.unwrap_or(first_ns);
+                self.talk.losses.add(Loss::Undecodable, bytes as u64);
+                self.connect(began_ns);
+            }
+            _ => self.unreadable(why),
         }
     }
 

@@ -82,7 +82,9 @@ fn masked(text: &[u8], mode: &Mode) -> Option<Vec<u8>> {
                     Statement::Start if is("set") => Statement::Set,
                     Statement::Start if is("prepare") || is("execute") => Statement::Text,
                     Statement::Start
-                        if ["create", "alter", "grant", "change", "start", "begin"].map(is).contains(&true) =>
+                        if ["create", "alter", "grant", "clone", "change", "start", "begin"]
+                            .map(is)
+                            .contains(&true) =>
                     {
                         Statement::Defines
                     }
@@ -110,13 +112,14 @@ fn masked(text: &[u8], mode: &Mode) -> Option<Vec<u8>> {
             Kind::Text | Kind::Broken | Kind::Hex => {
                 let hides = announced
                     || connection && contains(piece, b"://") && piece.contains(&b'@')
-                    || statement == Statement::Text && hides_password(piece, mode);
+                    || matches!(statement, Statement::Text | Statement::Set) && hides_password(piece, mode);
                 if hides {
                     out.extend_from_slice(text.get(copied..token.start).unwrap_or_default());
                     out.extend_from_slice(MASK);
                     copied = token.end;
                 }
-                announced = false;
+                // A literal right behind it goes on with it.
+                announced = hides;
                 connection = false;
             }
             _ => announced = false,
@@ -173,6 +176,9 @@ mod tests {
             ("CREATE TABLE t (a int) CONNECTION='mysql://u:p@h/d/t'", "CREATE TABLE t (a int) CONNECTION='***'"),
             ("SELECT PASSWORD('x'), 'y'", "SELECT PASSWORD('***'), 'y'"),
             ("PREPARE s FROM 'SET PASSWORD = \\'x\\''", "PREPARE s FROM '***'"),
+            ("SET @s = 'SET PASSWORD = \\'x\\''", "SET @s = '***'"),
+            ("ALTER USER a IDENTIFIED BY 'x' 'y'", "ALTER USER a IDENTIFIED BY '***' '***'"),
+            ("CLONE INSTANCE FROM a@h:1 IDENTIFIED BY 'x'", "CLONE INSTANCE FROM a@h:1 IDENTIFIED BY '***'"),
             ("SELECT 1; SET PASSWORD = 'x'; SELECT 'b'", "SELECT 1; SET PASSWORD = '***'; SELECT 'b'"),
             ("CREATE USER a IDENTIFIED BY 'unterminated", "CREATE USER a IDENTIFIED BY '***'"),
             ("/*!80000 ALTER USER a IDENTIFIED BY 'ü' */", "/*!80000 ALTER USER a IDENTIFIED BY '***' */"),

@@ -1,0 +1,10 @@
+//! Dialogues of MySQL sessions, and the rows that they become.
+
+mod compression;
+mod dialogue;
+mod gaps;
+mod midway;
+mod prepared;
+mod properties;
+mod start;
+mod text;
