@@ -19,11 +19,7 @@ use splitproof_capture::{
     trace::{Engine, Kind, Loss, Losses, Request},
 };
 
-<<<<<<< HEAD
 /// The corpus; `None`, after a message that counts the tests, where it may be left out.
-=======
-/// The corpus; `None`, after a message, where it is not.
->>>>>>> mysql
 pub fn corpus(tests: usize) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
     match find(std::env::var_os("SPLITPROOF_CORPUS"), std::env::var_os("CI").is_some(), default) {
