@@ -1,6 +1,7 @@
 //! What a relay did so far.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// What a relay did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Counters {
     pub client_bytes: u64,
     /// Bytes from the server.
     pub server_bytes: u64,
+    /// Bytes of both that are decoded: what they asked for is in the sink.
+    pub decoded_bytes: u64,
     /// Rows recorded.
     pub rows: u64,
     /// Times that a connection had to wait for the decoder.
@@ -35,8 +38,16 @@ pub(super) struct Live {
     pub accept_errors: AtomicU64,
     pub client_bytes: AtomicU64,
     pub server_bytes: AtomicU64,
+    pub decoded_bytes: AtomicU64,
     pub rows: AtomicU64,
     pub waits: AtomicU64,
+}
+
+impl Counters {
+    /// True when everything that has passed is decoded.
+    pub fn is_decoded(&self) -> bool {
+        self.decoded_bytes >= self.client_bytes.saturating_add(self.server_bytes)
+    }
 }
 
 impl Live {
@@ -49,6 +60,8 @@ impl Live {
             accept_errors: self.accept_errors.load(Relaxed),
             client_bytes: self.client_bytes.load(Relaxed),
             server_bytes: self.server_bytes.load(Relaxed),
+            // Whoever sees a byte as decoded sees the rows that came of it.
+            decoded_bytes: self.decoded_bytes.load(Acquire),
             rows: self.rows.load(Relaxed),
             waits: self.waits.load(Relaxed),
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -159,6 +159,7 @@ impl<S: Sink> Decoding<S> {
                         Direction::Server => decoder.server(at_ns, &bytes, &mut self.sink),
                     }
                 }
+                self.sink.live.decoded_bytes.fetch_add(bytes.len() as u64, Release);
                 self.room.add_permits(room as usize);
             }
             Event::Close { session, at_ns, how } => self.end(session, at_ns, how),

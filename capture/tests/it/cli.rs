@@ -402,8 +402,8 @@ fn a_capture_that_is_given_twice_is_noticed() {
 fn wrong_values_are_answered_with_right_ones() {
     let scene = Scene::new();
     scene
-        .run("packets -p 5432=mysql -o t w.pcap", 2)
-        .names(&["\"mysql\" is not a protocol", "write one of postgresql"]);
+        .run("packets -p 5432=oracle -o t w.pcap", 2)
+        .names(&["\"oracle\" is not a protocol", "write one of postgresql, mysql"]);
     scene.run("packets -p x=postgresql -o t w.pcap", 2).names(&["\"x\" is not a port", "from 1 to 65535"]);
     let told = scene.run("packets -o t missing.pcap", 2);
     assert_eq!(told.err.matches("No such file").count(), 1, "{}", told.err);

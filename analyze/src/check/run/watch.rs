@@ -18,6 +18,9 @@ const QUIET: Duration = Duration::from_millis(15);
 /// A router that is never quiet (health checks) is not waited for any longer.
 const LONGEST: Duration = Duration::from_millis(500);
 
+/// A tap whose decoder gets no processor for so long is given up; what it did not tell of counts as unseen.
+const STUCK: Duration = Duration::from_secs(10);
+
 /// A row that was seen at the node of this number.
 type Row = (usize, Request);
 
@@ -67,9 +70,16 @@ impl Watch {
     /// Takes what the nodes report until they are quiet.
     pub async fn settle(&mut self) {
         let began = Instant::now();
-        while let Ok(Some(row)) = timeout(QUIET, self.rows.recv()).await {
-            self.seen.push(row);
-            if began.elapsed() > LONGEST {
+        loop {
+            // Before the wait: what has passed by now must be in the rows when it ends.
+            let decoded = self.taps.iter().all(|tap| tap.counters().is_decoded());
+            match timeout(QUIET, self.rows.recv()).await {
+                Ok(Some(row)) => self.seen.push(row),
+                Ok(None) => break,
+                Err(_) if decoded => break,
+                Err(_) => {}
+            }
+            if began.elapsed() > if decoded { LONGEST } else { STUCK } {
                 break;
             }
         }
