@@ -11,8 +11,6 @@ pub struct RequestView<'a> {
     pub sql: Option<&'a str>,
     /// The text's shape; `None` has it found.
     pub shape_id: Option<u64>,
-    /// Name of the prepared statement of a prepare, execute or close.
-    pub statement: Option<&'a str>,
     /// The portal of an execute or fetch.
     pub portal: Option<&'a str>,
     /// How it ended. Only what ended well changes the session's state.
@@ -30,7 +28,6 @@ impl<'a> RequestView<'a> {
             kind: Kind::Query,
             sql: Some(sql),
             shape_id: None,
-            statement: None,
             portal: None,
             outcome: Outcome::Ok,
             transaction: None,
@@ -45,7 +42,6 @@ impl<'a> From<&'a Request> for RequestView<'a> {
             kind: request.kind,
             sql: request.sql.as_deref(),
             shape_id: request.shape_id,
-            statement: request.statement.as_deref(),
             portal: request.portal.as_deref(),
             outcome: request.outcome,
             transaction: request.transaction,

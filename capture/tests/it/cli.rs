@@ -378,33 +378,3 @@ fn a_tap_that_cannot_listen_or_that_nobody_used_says_so() {
     let told = scene.run("tap --listen 127.0.0.1:0 --upstream 127.0.0.1:1 -o t --for 200ms", 1);
     assert!(told.out.contains("nobody connected"), "{}", told.out);
 }
-
-#[test]
-fn a_capture_that_is_given_twice_is_noticed() {
-    let scene = Scene::new();
-    let whole = pcap();
-    scene.write("w.pcap", &whole);
-    scene.write("copy.pcap", &whole);
-    for files in ["w.pcap w.pcap", "w.pcap copy.pcap", "w.pcap ./w.pcap"] {
-        scene.run(&format!("packets -o t {files}"), 2).names(&["the same capture as w.pcap", "give it once"]);
-    }
-    assert!(!scene.path("t").exists());
-    // Part of the window in another file, which begins ten seconds before the first one.
-    let mut half = whole[..whole.len() / 2].to_vec();
-    half[24..28].copy_from_slice(&1_699_999_990_u32.to_le_bytes());
-    scene.write("half.pcap", &half);
-    let told = scene.run("packets --format json -o t w.pcap half.pcap", 1).json();
-    let problems = told["problems"].to_string();
-    assert!(problems.contains("half.pcap: begins at") && problems.contains("twice"), "{problems}");
-}
-
-#[test]
-fn wrong_values_are_answered_with_right_ones() {
-    let scene = Scene::new();
-    scene
-        .run("packets -p 5432=mysql -o t w.pcap", 2)
-        .names(&["\"mysql\" is not a protocol", "write one of postgresql"]);
-    scene.run("packets -p x=postgresql -o t w.pcap", 2).names(&["\"x\" is not a port", "from 1 to 65535"]);
-    let told = scene.run("packets -o t missing.pcap", 2);
-    assert_eq!(told.err.matches("No such file").count(), 1, "{}", told.err);
-}
