@@ -48,7 +48,7 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     };
     let Watched { writer, .. } = sink.watched;
     match decided.get() {
-        Some(shared) => writer.shapes(Shape::collected(shared.engine(), shared.shapes().iter()))?,
+        Some(shared) => writer.shapes(Shape::collected(shared.shapes().iter()))?,
         None => writer.shapes([])?,
     }
     let manifest = writer.finish(&assembler.losses())?;

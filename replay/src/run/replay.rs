@@ -133,7 +133,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     let mut summary = summary(order, &written, fed, timetable, stopped);
     summary.nodes = runs;
     summary.recorded = manifest.table.requests;
-    let shapes = Shape::collected(shared.engine(), shared.shapes().iter()).collect();
+    let shapes = Shape::collected(shared.shapes().iter()).collect();
     finish.finish(&summary, &written.losses, &node_losses, shapes, !stopped && broken.is_none())?;
     match broken {
         Some(error) => Err(error.into()),
