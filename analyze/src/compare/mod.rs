@@ -121,7 +121,7 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
         if run.reader().manifest().table.requests == 0 {
             return Err(Error::Empty { path: dir.clone() });
         }
-        let mut statements = Statements::new(catalog.clone());
+        let mut statements = Statements::new(run.dialect(), catalog.clone());
         let rows = temporary.path().join(format!("{}.parquet", side.table()));
         let judgement = pass(&run, &mut statements, &rows)?;
         if let Some(dir) = &options.requests {
@@ -135,7 +135,7 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
         return Err(Error::Empty { path: options.candidate.clone() });
     };
     if catalog.is_none() && candidate.judged.run.has_evidence {
-        let note = "catalog.json is missing: only PostgreSQL's own functions are known, and no default that varies";
+        let note = "catalog.json is missing: only the engine's own functions are known, and no default that varies";
         candidate.judged.unknowns.notes.push(note.to_string());
     }
     if same(&options.baseline, &options.candidate) {

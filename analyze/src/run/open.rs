@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use splitproof_capture::trace::{Reader, Role};
+use splitproof_capture::sql::mysql::{Mode, Server};
+use splitproof_capture::sql::Dialect;
+use splitproof_capture::trace::{Engine, Reader, Role};
 
 use super::Error;
 use crate::staleness::Positions;
@@ -22,6 +24,7 @@ pub struct Node {
 pub struct Run {
     reader: Reader,
     nodes: Vec<Node>,
+    dialect: Dialect,
     cut_short: Option<String>,
 }
 
@@ -56,6 +59,16 @@ impl Section {
 struct Entry {
     name: String,
     role: String,
+    #[serde(default)]
+    version: String,
+}
+
+/// How texts of this engine are read by a server of this version, as far as it is known.
+pub fn dialect(engine: Engine, version: &str) -> Dialect {
+    match (engine, Server::from_version(version)) {
+        (Engine::Mysql, Some(server)) => Dialect::Mysql(Mode::of(server)),
+        _ => Dialect::of(engine),
+    }
 }
 
 impl Run {
@@ -64,6 +77,7 @@ impl Run {
         let reader = Reader::open(dir)?;
         let manifest = reader.manifest();
         let mut nodes = Vec::new();
+        let mut version = String::new();
         let mut cut_short = (!manifest.complete)
             .then(|| "the trace was not ended in order: what came after its last flush is missing".to_string());
         if !manifest.nodes.is_empty() {
@@ -80,6 +94,11 @@ impl Run {
                     path: path.clone(),
                     what: format!("node {name} has no role `primary` or `replica`"),
                 })?;
+                if role == Role::Primary
+                    && let Some(entry) = entry
+                {
+                    version.clone_from(&entry.version);
+                }
                 nodes.push(Node { name: name.as_str().into(), role });
             }
             nodes.sort_by_key(|node| node.role != Role::Primary);
@@ -89,7 +108,13 @@ impl Run {
                 return Err(Error::Primaries { path, found, names: names.join(", ") });
             }
         }
-        Ok(Run { reader, nodes, cut_short })
+        let dialect = dialect(reader.manifest().engine, &version);
+        Ok(Run { reader, nodes, dialect, cut_short })
+    }
+
+    /// How its texts are read: by its engine and, where it has one, the primary's version.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Why it does not hold all that was asked for; `None` when it does.
