@@ -18,4 +18,3 @@ pub mod intent;
 pub mod report;
 pub mod run;
 pub mod staleness;
-mod yaml;

@@ -12,14 +12,20 @@ const IN_FAILED_TRANSACTION: &str = "25P02";
 
 /// True when the request makes a node execute a statement, so that its place can and must be known.
 ///
-/// Connecting, disconnecting, Parse, Close, and a lone Describe, Sync or Flush execute nothing; neither does a request that was
+/// Connecting, disconnecting, Parse, COM_STMT_PREPARE, Close, and a lone Describe, Sync or Flush execute nothing; neither does a request that was
 /// passed over after an earlier error, a statement in a failed transaction, or an empty text.
 pub fn needs_execution(request: &Request) -> bool {
     let executes = matches!(request.kind, Kind::Query | Kind::Execute | Kind::Fetch | Kind::Copy | Kind::Call);
     let reached = request.outcome != Outcome::Skipped && request.error_code.as_deref() != Some(IN_FAILED_TRANSACTION);
-    let portal_only = request.kind == Kind::Execute && !request.messages.contains('E') && !request.messages.is_empty();
+    let portal_only = request.kind == Kind::Execute && !is_mysql(&request.messages) && !request.messages.contains('E') && !request.messages.is_empty();
     let empty = request.sql.as_deref().is_some_and(is_blank);
     executes && reached && !portal_only && !empty
+}
+
+/// True for the messages of a MySQL request, which are written as two hexadecimal digits each: PostgreSQL's are letters,
+/// and none begins a request with `f`.
+pub fn is_mysql(messages: &str) -> bool {
+    matches!(messages.as_bytes().first(), Some(b'0'..=b'9' | b'f'))
 }
 
 /// A text without a statement: white space and semicolons.
@@ -29,6 +35,9 @@ fn is_blank(sql: &str) -> bool {
 
 /// The key of a request or execution, when its text is known.
 pub(super) fn key(request: &Request) -> Option<Key> {
+    if is_mysql(&request.messages) {
+        return mysql(request);
+    }
     let how = match request.kind {
         Kind::Query => b'Q',
         Kind::Execute => b'B',
@@ -49,6 +58,35 @@ pub(super) fn key(request: &Request) -> Option<Key> {
         (None, None) if request.kind == Kind::Call => {}
         (None, None) => return None,
     }
+    params(&mut hash, request);
+    Some(Key(hash.digest128()))
+}
+
+/// The key for MySQL: text and parameters. How it was sent is left out, because a router may prepare a text or send a
+/// prepared one as text, and so are the attributes of a query, which are the client's own. A fetch reads on from one
+/// statement of its connection; its text is that statement's.
+fn mysql(request: &Request) -> Option<Key> {
+    let how = match request.kind {
+        Kind::Query | Kind::Execute | Kind::Copy => b'M',
+        Kind::Fetch => b'F',
+        _ => return None,
+    };
+    let mut hash = Xxh3::new();
+    hash.update(&[how]);
+    match (&request.sql_raw, &request.sql) {
+        (Some(raw), _) => hash.update(raw),
+        (None, Some(sql)) => hash.update(sql.trim_end_matches(|end: char| end == ';' || end.is_ascii_whitespace()).as_bytes()),
+        (None, None) => return None,
+    }
+    if request.kind == Kind::Execute {
+        params(&mut hash, request);
+        // A bulk execute's rows.
+        request.copy_data.iter().for_each(|part| hash.update(part));
+    }
+    Some(Key(hash.digest128()))
+}
+
+fn params(hash: &mut Xxh3, request: &Request) {
     for param in &request.params {
         match &param.value {
             Some(value) => {
@@ -59,5 +97,4 @@ pub(super) fn key(request: &Request) -> Option<Key> {
             None => hash.update(&[0]),
         }
     }
-    Some(Key(hash.digest128()))
 }

@@ -19,7 +19,7 @@ mod solve;
 use splitproof_capture::trace::Request;
 
 pub use attributor::Attributor;
-pub use key::needs_execution;
+pub use key::{is_mysql, needs_execution};
 pub use links::{Contradiction, Pinning};
 
 /// Number of a node in the order in which the run lists them.

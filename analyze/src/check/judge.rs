@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use splitproof_capture::sql::StatementKind;
 use splitproof_capture::trace::Role;
 
 use super::{Case, Finding, FindingKind, Step};
@@ -43,7 +44,7 @@ impl Expected {
 pub struct Executed {
     /// The nodes, as indices into the pair's, without repetition.
     pub nodes: Vec<usize>,
-    /// SQLSTATE of the answer that the client got.
+    /// SQLSTATE or number of the error that the client got.
     pub error: Option<String>,
 }
 
@@ -117,7 +118,7 @@ impl<'a> Steps<'a> {
             if !leaked.is_empty() {
                 let mut message = format!("ran on {}: {}", self.names(&leaked), expected.verdict.reason);
                 if let Some(code) = &executed.error {
-                    message.push_str(&format!("; the answer was SQLSTATE {code}"));
+                    message.push_str(&format!("; the answer was {}", name(code)));
                 }
                 findings.push(Finding { kind: FindingKind::WriteLeakage, statement, message });
             }
@@ -173,11 +174,24 @@ impl<'a> Steps<'a> {
     fn pins(&self, findings: &mut Vec<Finding>) {
         let mut origins: HashMap<&Pin, &[usize]> = HashMap::new();
         for (statement, _, expected, executed) in self.iter() {
+            if inserts(&expected.verdict) && !executed.nodes.is_empty() {
+                origins.insert(&Pin::InsertId, &executed.nodes);
+            }
             let Some(pin) = &expected.verdict.pin else { continue };
             if *pin == Pin::Transaction || executed.nodes.is_empty() {
                 continue;
             }
-            match origins.get(pin) {
+            // What a statement leaves where it runs is new each time, and what the one before left lives where that ran.
+            let anew = matches!(pin, Pin::Variable(_)) && expected.intent != Intent::Same;
+            let before = || {
+                let ran = self.executed.get(..statement).unwrap_or_default();
+                ran.iter().rev().find(|executed| !executed.nodes.is_empty()).map(|executed| &executed.nodes[..])
+            };
+            let origin = match pin {
+                Pin::Before => before(),
+                _ => origins.get(pin).copied().filter(|_| !anew),
+            };
+            match origin {
                 None => {
                     origins.insert(pin, &executed.nodes);
                 }
@@ -210,8 +224,13 @@ impl<'a> Steps<'a> {
                 continue;
             }
             for (reason, seen) in &settings {
+                let Reason::SessionState(name) = reason else { continue };
+                // Only what reads a user variable relies on it.
+                if name.strip_prefix('@').is_some_and(|name| !expected.verdict.reads_variable(name)) {
+                    continue;
+                }
                 let missed: Vec<_> = executed.nodes.iter().copied().filter(|node| !seen.contains(node)).collect();
-                if let (Reason::SessionState(name), false) = (reason, missed.is_empty()) {
+                if !missed.is_empty() {
                     let (here, there) = (self.names(&missed), self.names(seen));
                     let message = format!("ran on {here}, while {name} was set on {there} only");
                     findings.push(Finding { kind: FindingKind::MissedSetting, statement, message });
@@ -228,15 +247,27 @@ impl<'a> Steps<'a> {
                 continue;
             }
             let message = match (&step.error, &executed.error) {
-                (Some(wanted), Some(code)) => format!("ended with SQLSTATE {code} instead of {wanted}"),
-                (Some(wanted), None) => format!("ended well instead of with SQLSTATE {wanted}"),
-                (None, Some(code)) => format!("ended with SQLSTATE {code}"),
+                (Some(wanted), Some(code)) => format!("ended with {} instead of {wanted}", name(code)),
+                (Some(wanted), None) => format!("ended well instead of with {}", name(wanted)),
+                (None, Some(code)) => format!("ended with {}", name(code)),
                 (None, None) => continue,
             };
             findings.push(Finding { kind: FindingKind::UnexpectedOutcome, statement, message });
             break;
         }
     }
+}
+
+/// An error's code with what it is: PostgreSQL's have five characters, MySQL's and MariaDB's are smaller numbers.
+fn name(code: &str) -> String {
+    if code.len() == 5 { format!("SQLSTATE {code}") } else { format!("error {code}") }
+}
+
+/// True for a statement whose generated key LAST_INSERT_ID() tells.
+fn inserts(verdict: &Verdict) -> bool {
+    let statements = verdict.profile.iter().flat_map(|profile| &profile.statements);
+    let mut kinds = statements.map(|statement| &statement.does().facts.kind);
+    kinds.any(|kind| matches!(kind, StatementKind::Insert | StatementKind::Replace | StatementKind::LoadData { .. }))
 }
 
 /// Statements after which no earlier setting counts.

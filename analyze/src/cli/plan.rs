@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use splitproof_analyze::check::{self, Fixture};
 use splitproof_analyze::compare::Options;
 use splitproof_analyze::gate::Gate;
-use splitproof_capture::sql::{normalize, shape_id};
+use splitproof_capture::sql::Dialect;
 use splitproof_replay::pair::{Pair, Passwords};
 
 use super::flags::{CheckFlags, Command, CompareFlags, CoverageFlags, Flags, Format};
@@ -125,8 +125,9 @@ fn shapes(paths: &[PathBuf]) -> anyhow::Result<Vec<(u64, String)>> {
     let mut shapes = Vec::new();
     for path in paths {
         let fixture = Fixture::read(path)?;
+        let dialect = Dialect::of(fixture.engine);
         let steps = fixture.cases.iter().flat_map(|case| &case.session);
-        shapes.extend(steps.map(|step| (shape_id(&step.sql), normalize(&step.sql).to_string())));
+        shapes.extend(steps.map(|step| (dialect.shape_id(&step.sql), dialect.normalize(&step.sql))));
     }
     Ok(shapes)
 }

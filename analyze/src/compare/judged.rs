@@ -11,11 +11,8 @@ use crate::comparison::{
     UnknownShape, Unknowns, WriteLeakage, Writer,
 };
 use crate::engine::{Cells, Durations, Leaked, RunQueries, Totals, Undecided};
-use crate::findings::timestamp;
+use crate::findings::{READ_ONLY, timestamp};
 use crate::run::{Judgement, Run, Statements};
-
-/// SQLSTATE of a write on a read-only node.
-const READ_ONLY: &str = "25006";
 
 /// One run with what later steps need of it.
 pub(super) struct Assembled {
@@ -180,7 +177,7 @@ fn leakage(leaked: Vec<Leaked>, texts: &HashMap<u64, Arc<str>>) -> Vec<WriteLeak
             }
         }
         if let Some(code) = part.example.error {
-            if code == READ_ONLY {
+            if READ_ONLY.contains(&code.as_str()) {
                 entry.refused += part.requests;
             }
             match entry.errors.iter_mut().find(|(known, _)| *known == code) {

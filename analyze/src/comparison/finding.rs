@@ -16,7 +16,7 @@ pub struct WriteLeakage {
     pub reason: String,
     /// How many requests.
     pub requests: u64,
-    /// Those that the replica refused as read-only (SQLSTATE 25006); the others were silent.
+    /// Those that the replica refused as read-only (SQLSTATE 25006; errno 1290, 1792 or 1836); the others were silent.
     pub refused: u64,
     /// Error codes of their answers, each with its count, most frequent first.
     pub errors: Vec<(String, u64)>,

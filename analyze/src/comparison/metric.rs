@@ -34,7 +34,7 @@ pub const METRICS: &[Metric] = &[
     run("cut_short", "1 when the run was stopped, or sessions were refused or lost; else 0"),
     run(
         "read_only_txn_errors",
-        "requests that belong to the primary and that a replica refused as read-only (SQLSTATE 25006)",
+        "requests that belong to the primary and that a replica refused as read-only (SQLSTATE 25006; errno 1290, 1792 or 1836)",
     ),
     run("write_leakage", "requests that belong to the primary and ran on a replica"),
     run("accidental_primary_reads", "reads that a replica may serve and the primary served"),

@@ -17,9 +17,10 @@ use splitproof_capture::trace::Request;
 
 use crate::attribution::NodeIndex;
 use crate::comparison::{Example, Shape, ShapeId};
+use crate::intent::Verdict;
 
 /// A request as the session findings see it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
     /// The request.
     pub request: &'a Request,
@@ -27,9 +28,15 @@ pub struct Step<'a> {
     pub shape: &'a Arc<str>,
     /// Where it belongs, as a word.
     pub intent: &'static str,
+    /// The verdict on it.
+    pub verdict: &'a Verdict,
     /// Where it ran; `None` where that is not known or nothing was executed.
     pub nodes: Option<&'a [NodeIndex]>,
 }
+
+/// Codes of a write on a read-only node: PostgreSQL's SQLSTATE; MySQL's and MariaDB's ER_OPTION_PREVENTS_STATEMENT
+/// (--read-only), ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION and ER_READ_ONLY_MODE.
+pub(crate) const READ_ONLY: &[&str] = &["25006", "1290", "1792", "1836"];
 
 /// Longest statement text in an example, in characters.
 const EXAMPLE_CHARS: usize = 400;

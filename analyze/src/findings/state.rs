@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Step, names};
-use crate::attribution::NodeIndex;
+use crate::attribution::{NodeIndex, is_mysql};
 use crate::comparison::{Example, MissedState, Shape};
 
 /// State statements remembered for one session; the oldest are forgotten.
@@ -20,6 +20,8 @@ struct Setting {
     missed: BTreeSet<NodeIndex>,
     /// Set inside the open transaction, so that a rollback takes it back.
     in_transaction: bool,
+    /// The user variable that it sets: only what reads it relies on it.
+    variable: Option<Arc<str>>,
     /// Holds only until the transaction ends.
     local: bool,
     example: Example,
@@ -63,18 +65,24 @@ impl States {
             if settings.len() >= REMEMBERED {
                 settings.remove(0);
             }
+            // MySQL: a rollback takes nothing back, and LOCAL is another word for SESSION.
+            let reverts = in_transaction && !is_mysql(&step.request.messages);
             settings.push(Setting {
+                variable: step.verdict.variable_set(),
                 shape_id,
                 shape: step.shape(),
                 nodes: nodes.to_vec(),
                 missed: BTreeSet::new(),
-                in_transaction,
-                local: in_transaction && is_local(sql),
+                in_transaction: reverts,
+                local: reverts && is_local(sql),
                 example: step.example(&self.nodes),
             });
             return;
         }
         for setting in settings {
+            if setting.variable.as_deref().is_some_and(|name| !step.verdict.reads_variable(name)) {
+                continue;
+            }
             for &node in nodes {
                 if setting.nodes.contains(&node) || !setting.missed.insert(node) {
                     continue;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use splitproof_capture::sql::{Effect, Statement, StatementKind};
-use splitproof_replay::catalog::Catalog;
+use splitproof_replay::catalog::{Catalog, VaryingDefault};
 
 use super::{Call, Functions, system};
 
@@ -26,6 +26,8 @@ pub enum Variation {
     Random,
     /// A sequence.
     Sequence,
+    /// A key that an insert generated.
+    GeneratedKey,
     /// The session: its process, its client port, its transaction number.
     Session,
     /// The server that answers.
@@ -46,6 +48,7 @@ impl fmt::Display for Variation {
             Variation::Time => f.write_str("it depends on the clock"),
             Variation::Random => f.write_str("it is random"),
             Variation::Sequence => f.write_str("it draws from a sequence"),
+            Variation::GeneratedKey => f.write_str("it tells a generated key"),
             Variation::Session => f.write_str("it depends on the session"),
             Variation::Server => f.write_str("it depends on the server that answers"),
             Variation::ArbitraryRows => f.write_str("which rows come is not fixed by an ORDER BY"),
@@ -63,13 +66,17 @@ pub(super) fn of(statement: &Statement, functions: &Functions, catalog: Option<&
     let writes = matches!(statement.effect, Effect::Write);
     let answers = match &statement.kind {
         StatementKind::Explain { .. } => return Determinism { answer: Some(Variation::Plan), written: called },
+        // What a variable is set to is written, though into the session.
+        StatementKind::SetVariables => return Determinism { answer: None, written: called },
         StatementKind::Show { name } => {
-            let of_server = matches!(name.as_str(), "all" | "in_hot_standby" | "transaction_read_only" | "port");
+            let of_server = system::shows_server(functions.engine(), name);
             return Determinism { answer: of_server.then_some(Variation::Server), written: None };
         }
-        StatementKind::Insert | StatementKind::Update | StatementKind::Delete | StatementKind::Merge => {
-            statement.returning
-        }
+        StatementKind::Insert
+        | StatementKind::Replace
+        | StatementKind::Update
+        | StatementKind::Delete
+        | StatementKind::Merge => statement.returning,
         StatementKind::Select | StatementKind::CopyTo { .. } | StatementKind::Call => true,
         _ => false,
     };
@@ -82,7 +89,7 @@ pub(super) fn of(statement: &Statement, functions: &Functions, catalog: Option<&
 
 fn called(statement: &Statement, functions: &Functions) -> Option<Variation> {
     let of_calls = statement.functions.iter().filter_map(|function| {
-        system::variation(&function.name, function.args).or_else(|| match functions.call(function) {
+        system::variation(functions.engine(), function).or_else(|| match functions.call(function) {
             Call::Volatile(name) | Call::Unknown(name) => Some(Variation::Function(name)),
             _ => None,
         })
@@ -92,16 +99,28 @@ fn called(statement: &Statement, functions: &Functions) -> Option<Variation> {
         "current_user" | "current_role" | "session_user" | "current_catalog" | "current_schema" => None,
         _ => Some(Variation::Time),
     });
-    let of_views = statement.reads.iter().filter(|table| system::is_server_view(&table.name));
-    of_calls.chain(of_surroundings).chain(of_views.map(|_| Variation::Server)).next()
+    let of_variables = statement.state.system_variables.iter().filter_map(|name| system::variable_variation(name));
+    let of_views = statement.reads.iter().filter(|table| system::is_server_view(functions.engine(), table));
+    of_calls.chain(of_surroundings).chain(of_variables).chain(of_views.map(|_| Variation::Server)).next()
 }
 
 /// A written table whose columns may be filled by a default that varies.
 fn filled_default(statement: &Statement, catalog: Option<&Catalog>) -> Option<Variation> {
-    let fills = matches!(statement.kind, StatementKind::Insert | StatementKind::Merge | StatementKind::CopyFrom)
-        || statement.modifying_cte;
-    let defaults = &catalog.filter(|_| fills)?.varying_defaults;
-    let default = defaults.iter().find(|default| {
+    let inserts = matches!(
+        statement.kind,
+        StatementKind::Insert
+            | StatementKind::Replace
+            | StatementKind::LoadData { .. }
+            | StatementKind::Merge
+            | StatementKind::CopyFrom
+    ) || statement.modifying_cte;
+    let updates = matches!(statement.kind, StatementKind::Update);
+    let fills = |default: &VaryingDefault| {
+        // ON UPDATE CURRENT_TIMESTAMP
+        inserts || updates && default.expression.to_ascii_lowercase().contains("on update")
+    };
+    let defaults = &catalog?.varying_defaults;
+    let default = defaults.iter().filter(|default| fills(default)).find(|default| {
         statement.writes.iter().any(|table| {
             table.name == default.table && table.schema.as_ref().is_none_or(|schema| *schema == default.schema)
         })

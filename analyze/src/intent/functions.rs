@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use splitproof_capture::sql;
-use splitproof_replay::catalog::{Catalog, Volatility};
+use splitproof_capture::trace::Engine;
+use splitproof_replay::catalog::{Catalog, FunctionKind, Volatility};
 
 use super::system;
 
@@ -32,6 +33,7 @@ pub enum Call {
 /// The functions of a pair.
 #[derive(Clone, Debug)]
 pub struct Functions {
+    engine: Engine,
     /// By name: what the worst overload in a system schema and in any other schema promises.
     known: HashMap<Box<str>, Promise>,
     /// The same for one schema, by schema and name, where the name is not in a system schema.
@@ -47,17 +49,37 @@ struct Promise {
 }
 
 impl Functions {
-    /// The functions that a catalogue lists; where it lists none of PostgreSQL's own, those come from a built-in table.
-    pub fn new(catalog: Option<&Catalog>) -> Self {
-        let mut functions = Functions { known: HashMap::new(), qualified: HashMap::new() };
+    /// The functions that a catalogue lists; where it lists none of the engine's own, those come from a built-in table.
+    pub fn new(engine: Engine, catalog: Option<&Catalog>) -> Self {
+        let mut functions = Functions { engine, known: HashMap::new(), qualified: HashMap::new() };
         let listed = catalog.map_or(&[][..], |catalog| &catalog.functions);
         for function in listed {
-            functions.add(&function.schema, &function.name, function.volatility, function.language == "c");
+            match engine {
+                Engine::Postgresql => {
+                    functions.add(&function.schema, &function.name, function.volatility, function.language == "c");
+                }
+                // Names of routines are known in any case; the facts have them in lower case. A procedure may share
+                // its name with a function, and is only called by CALL.
+                Engine::Mysql if function.kind == FunctionKind::Procedure => {}
+                Engine::Mysql => {
+                    functions.add(&function.schema, &function.name.to_lowercase(), function.volatility, false);
+                }
+            }
         }
-        if !listed.iter().any(|function| is_system(&function.schema)) {
+        let own = |function: &splitproof_replay::catalog::Function| functions.is_system(&function.schema);
+        if engine == Engine::Postgresql && !listed.iter().any(own) {
             functions.add_system();
         }
         functions
+    }
+
+    /// The engine whose functions these are.
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    fn is_system(&self, schema: &str) -> bool {
+        system::is_system_schema(self.engine, schema)
     }
 
     /// The functions of the built-in table.
@@ -81,10 +103,11 @@ impl Functions {
             Some(known) if known as u8 >= volatility as u8 => Some(known),
             _ => Some(volatility),
         };
+        let is_system = self.is_system(schema);
         let is_new = !self.known.contains_key(name);
         let promise = self.known.entry(name.into()).or_default();
         promise.native = native && (is_new || promise.native);
-        if is_system(schema) {
+        if is_system {
             promise.system = worse(promise.system);
         } else {
             promise.own = worse(promise.own);
@@ -94,13 +117,13 @@ impl Functions {
     }
 
     /// What a call does. Without a schema the worst function of that name counts, since the session's search path is
-    /// not known.
+    /// not known; in MySQL and MariaDB a built-in function comes before any other of its name.
     pub fn call(&self, function: &sql::Function) -> Call {
         let name = function.name.as_str();
         let shared = || Arc::<str>::from(name);
         let promise = self.known.get(name).copied().unwrap_or_default();
         let (system, own) = match function.schema.as_deref() {
-            Some(schema) if is_system(schema) => (promise.system, None),
+            Some(schema) if self.is_system(schema) => (promise.system, None),
             Some(schema) => (None, self.qualified.get(&(Box::from(schema), Box::from(name))).copied()),
             None => (promise.system, promise.own),
         };
@@ -112,29 +135,20 @@ impl Functions {
             Some(Volatility::Immutable | Volatility::Stable) => Some(Call::Pure),
             None => None,
         };
-        let system = system.map(|volatility| system_call(name, volatility));
+        let system = match (self.engine, &function.schema, system) {
+            // Routines of the schema `sys`.
+            (Engine::Mysql, Some(_), Some(Volatility::Volatile)) => Some(Call::Volatile(shared())),
+            (Engine::Mysql, Some(_), promised) => promised.map(|_| Call::Pure),
+            (_, _, promised) => system::call(self.engine, function, promised),
+        };
+        if self.engine == Engine::Mysql && system.is_some() {
+            return system.unwrap_or(Call::Pure);
+        }
         system.max(own).unwrap_or_else(|| Call::Unknown(shared()))
     }
 
     /// The worst of several calls.
     pub fn worst(&self, functions: &[sql::Function]) -> Call {
         functions.iter().map(|function| self.call(function)).max().unwrap_or(Call::Pure)
-    }
-}
-
-fn is_system(schema: &str) -> bool {
-    matches!(schema, "pg_catalog" | "information_schema")
-}
-
-fn system_call(name: &str, volatility: Volatility) -> Call {
-    let shared = || Arc::<str>::from(name);
-    match (name, volatility) {
-        ("set_config" | "setseed", _) => Call::SessionState(shared()),
-        ("currval" | "lastval", _) => Call::SequenceValue(shared()),
-        _ if system::is_advisory(name) => Call::AdvisoryLock(shared()),
-        _ if system::assigns_transaction(name) => Call::System(shared()),
-        (_, Volatility::Volatile) if system::changes_nothing(name) => Call::ChangesNothing(shared()),
-        (_, Volatility::Volatile) => Call::System(shared()),
-        (_, Volatility::Immutable | Volatility::Stable) => Call::Pure,
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use splitproof_capture::sql;
+use splitproof_capture::sql::{self, Dialect};
+use splitproof_capture::trace::Engine;
 use splitproof_replay::catalog::Catalog;
 
 use super::{Functions, Profile};
@@ -11,15 +12,18 @@ use super::{Functions, Profile};
 /// Knows the pair, and remembers what it found out about each statement shape.
 #[derive(Debug)]
 pub struct Judge {
+    dialect: Dialect,
     catalog: Option<Arc<Catalog>>,
     functions: Functions,
     profiles: HashMap<u64, Arc<Profile>>,
 }
 
 impl Judge {
-    /// A judge for a pair with this catalogue; without one, only PostgreSQL's own functions are known.
-    pub fn new(catalog: Option<Arc<Catalog>>) -> Self {
-        Judge { functions: Functions::new(catalog.as_deref()), catalog, profiles: HashMap::new() }
+    /// A judge for a pair that speaks this dialect and has this catalogue; without one, only the engine's own functions
+    /// are known.
+    pub fn new(dialect: Dialect, catalog: Option<Arc<Catalog>>) -> Self {
+        let functions = Functions::new(engine(dialect), catalog.as_deref());
+        Judge { dialect, functions, catalog, profiles: HashMap::new() }
     }
 
     /// Functions of the pair.
@@ -27,13 +31,24 @@ impl Judge {
         &self.functions
     }
 
+    /// How the pair's texts are read.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The pair's engine.
+    pub fn engine(&self) -> Engine {
+        engine(self.dialect)
+    }
+
     /// What a text's shape says. The parser runs once per shape; `shape_id` saves finding the shape.
     pub fn profile(&mut self, shape_id: Option<u64>, sql: &str) -> Arc<Profile> {
-        let shape_id = shape_id.unwrap_or_else(|| sql::shape_id(sql));
+        let shape_id = shape_id.unwrap_or_else(|| self.dialect.shape_id(sql));
         if let Some(profile) = self.profiles.get(&shape_id) {
             return profile.clone();
         }
-        self.learn(shape_id, sql::postgresql::facts(sql))
+        let facts = self.dialect.facts(sql);
+        self.learn(shape_id, facts)
     }
 
     /// Takes the facts of a shape from a trace, so that it need not be parsed again.
@@ -46,5 +61,12 @@ impl Judge {
     /// Every shape met so far.
     pub fn profiles(&self) -> impl Iterator<Item = (u64, &Arc<Profile>)> {
         self.profiles.iter().map(|(&shape_id, profile)| (shape_id, profile))
+    }
+}
+
+fn engine(dialect: Dialect) -> Engine {
+    match dialect {
+        Dialect::Postgresql => Engine::Postgresql,
+        Dialect::Mysql(_) => Engine::Mysql,
     }
 }

@@ -16,6 +16,8 @@
 //!   they belong where the transaction runs, which is the primary from its first write on. SERIALIZABLE transactions
 //!   belong to the primary, since a hot standby refuses them.
 //! - Temporary tables, SQL-level prepared statements and cursors are `same`: they live where they were made.
+//! - MySQL and MariaDB: what asks for an earlier statement's insert id, rows or warnings, and what reads a user variable
+//!   that a query filled, is `same`; while LOCK TABLES holds locks everything is.
 //! - What sets session state is `all`: every server that the session may use must see it.
 
 mod determinism;
@@ -24,6 +26,7 @@ mod judge;
 mod profile;
 mod reason;
 mod revertible;
+mod rules;
 mod session;
 mod system;
 mod transaction;

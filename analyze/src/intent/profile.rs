@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use splitproof_capture::sql::{Effect, Facts, Statement, StatementKind};
+use splitproof_capture::sql::{Effect, Facts, Scope, Statement, StatementKind};
 use splitproof_replay::catalog::Catalog;
 
 use super::{Call, Determinism, Functions, Reason, Variation, determinism, system};
@@ -31,6 +31,8 @@ pub struct StatementProfile {
     pub inner: Option<Arc<StatementProfile>>,
     /// Functions that it calls and of which nothing is known.
     pub unknown_functions: Vec<Arc<str>>,
+    /// A function that it calls belongs to the primary.
+    pub calls_primary: bool,
 }
 
 /// What a statement asks for, taken alone.
@@ -82,6 +84,8 @@ impl StatementProfile {
         let inner = match &facts.kind {
             StatementKind::Prepare { inner, .. }
             | StatementKind::Declare { inner, .. }
+            | StatementKind::SetStatement { inner }
+            | StatementKind::ExecuteImmediate { inner }
             | StatementKind::Explain { inner, .. } => {
                 Some(Arc::new(StatementProfile::new((**inner).clone(), functions, catalog)))
             }
@@ -97,7 +101,16 @@ impl StatementProfile {
             })
             .collect();
         let determinism = determinism::of(&facts, functions, catalog);
-        StatementProfile { facts, class, reason, determinism, inner, unknown_functions }
+        let calls_primary = demand(functions.worst(&facts.functions)).is_some();
+        StatementProfile { facts, class, reason, determinism, inner, unknown_functions, calls_primary }
+    }
+
+    /// What it does: SET STATEMENT and EXECUTE IMMEDIATE do what they hold.
+    pub fn does(&self) -> &StatementProfile {
+        match (&self.facts.kind, &self.inner) {
+            (StatementKind::SetStatement { .. } | StatementKind::ExecuteImmediate { .. }, Some(inner)) => inner.does(),
+            _ => self,
+        }
     }
 }
 
@@ -107,7 +120,13 @@ fn class(
     catalog: Option<&Catalog>,
     inner: Option<&StatementProfile>,
 ) -> (Class, Reason) {
+    if matches!(facts.kind, StatementKind::SetVariables) && facts.effect == Effect::Session {
+        // SET may call functions and lock rows like any query.
+        let demand = facts.row_lock.map(Reason::RowLock).or_else(|| demand(functions.worst(&facts.functions)));
+        return demand.map_or((Class::Session, Reason::NotRouted), |reason| (Class::Primary, reason));
+    }
     match facts.effect {
+        Effect::Read if matches!(facts.kind, StatementKind::Xa { .. }) => return (Class::Primary, Reason::TwoPhase),
         Effect::Read | Effect::Lock | Effect::Write | Effect::Utility => {}
         Effect::Session | Effect::Transaction => return (Class::Session, Reason::NotRouted),
     }
@@ -118,7 +137,12 @@ fn class(
         StatementKind::Explain { .. } => inner.map_or(Reason::Writes, |inner| inner.reason.clone()),
         StatementKind::CopyTo { server_side: true } => Reason::ServerFile,
         StatementKind::Maintain { name } => Reason::Maintains(name.as_str().into()),
-        StatementKind::LockTable => Reason::TableLock,
+        StatementKind::LockTable | StatementKind::LockTables | StatementKind::UnlockTables => Reason::TableLock,
+        StatementKind::Block => Reason::Compound,
+        StatementKind::Unknown => Reason::TextInVariable,
+        StatementKind::Kill { .. } => Reason::Maintains("kill".into()),
+        StatementKind::SetVariables => server_setting(facts),
+        _ if facts.state.server_file => Reason::ServerFile,
         StatementKind::Call | StatementKind::Do => Reason::Procedure,
         StatementKind::Notify { .. } => Reason::Notifies,
         _ if facts.into => Reason::SelectInto,
@@ -138,15 +162,12 @@ fn class(
 
 /// A statement whose text only reads: what it calls and what it reads decide.
 fn read(facts: &Statement, functions: &Functions, catalog: Option<&Catalog>) -> (Class, Reason) {
-    let harmless = match functions.worst(&facts.functions) {
-        Call::Unknown(name) => return (Class::Primary, Reason::UnknownFunction(name)),
-        Call::Volatile(name) => return (Class::Primary, Reason::VolatileFunction(name)),
-        Call::System(name) => return (Class::Primary, Reason::SystemFunction(name)),
-        Call::AdvisoryLock(name) => return (Class::Primary, Reason::AdvisoryLock(name)),
-        Call::SequenceValue(name) => return (Class::Primary, Reason::SequenceValue(name)),
+    let worst = functions.worst(&facts.functions);
+    let harmless = match worst {
         Call::SessionState(name) => return (Class::State, Reason::SessionState(setting(facts).unwrap_or(name))),
         Call::ChangesNothing(name) => Some(name),
         Call::Pure => None,
+        demanding => return (Class::Primary, demand(demanding).unwrap_or(Reason::Writes)),
     };
     if let Some(name) = unlogged(facts, catalog) {
         return (Class::Primary, Reason::Unlogged(name));
@@ -158,13 +179,36 @@ fn read(facts: &Statement, functions: &Functions, catalog: Option<&Catalog>) -> 
     if plan_only {
         return (Class::Either, Reason::ReadsServer);
     }
-    let view = facts.reads.iter().find(|table| {
-        system::is_server_view(&table.name) && table.schema.as_deref().is_none_or(|schema| schema == "pg_catalog")
-    });
+    if facts.reads.is_empty() && !facts.state.system_variables.is_empty() {
+        return (Class::Either, Reason::ReadsServer);
+    }
+    let view = facts.reads.iter().find(|table| system::is_server_view(functions.engine(), table));
     match view {
         Some(view) => (Class::Either, Reason::ServerView(view.name.as_str().into())),
         None => (Class::Read, Reason::Read),
     }
+}
+
+/// Why a call belongs to the primary, if it does.
+fn demand(call: Call) -> Option<Reason> {
+    match call {
+        Call::Unknown(name) => Some(Reason::UnknownFunction(name)),
+        Call::Volatile(name) => Some(Reason::VolatileFunction(name)),
+        Call::System(name) => Some(Reason::SystemFunction(name)),
+        Call::AdvisoryLock(name) => Some(Reason::AdvisoryLock(name)),
+        Call::SequenceValue(name) => Some(Reason::SequenceValue(name)),
+        Call::SessionState(_) | Call::ChangesNothing(_) | Call::Pure => None,
+    }
+}
+
+/// SET GLOBAL or PERSIST.
+fn server_setting(facts: &Statement) -> Reason {
+    let mut global = facts
+        .state
+        .assignments
+        .iter()
+        .filter(|assignment| matches!(assignment.scope, Scope::Global | Scope::Persist));
+    global.next().map_or(Reason::Writes, |assignment| Reason::ServerSetting(assignment.name.as_str().into()))
 }
 
 /// The name of the one setting that set_config() changes.

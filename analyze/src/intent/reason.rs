@@ -37,6 +37,10 @@ pub enum Reason {
     TableLock,
     /// CALL or DO may do anything.
     Procedure,
+    /// A compound statement outside a stored program.
+    Compound,
+    /// SET GLOBAL and PERSIST: settings of the server.
+    ServerSetting(Arc<str>),
     /// NOTIFY.
     Notifies,
     /// LISTEN or UNLISTEN; a replica refuses it.
@@ -53,6 +57,8 @@ pub enum Reason {
     Unlogged(Arc<str>),
     /// Replicas refuse SERIALIZABLE.
     Serializable,
+    /// Reads of a SERIALIZABLE transaction lock rows.
+    SerializableLocks,
     /// Two-phase commit.
     TwoPhase,
 
@@ -64,6 +70,14 @@ pub enum Reason {
     FailedTransaction,
     /// It touches this temporary table.
     TemporaryTable(Arc<str>),
+    /// It makes a temporary table, which any node may hold.
+    MakesTemporary,
+    /// The session holds table locks.
+    TableLocks,
+    /// It reads this user variable, which a query filled.
+    Variable(Arc<str>),
+    /// It asks for this of a statement before it.
+    Follows(&'static str),
     /// It makes or uses this prepared statement.
     Prepared(Arc<str>),
     /// It makes or uses this cursor.
@@ -79,6 +93,8 @@ pub enum Reason {
     Unparsable(Arc<str>),
     /// It runs a prepared statement or cursor whose making was not seen.
     UnknownOrigin(Arc<str>),
+    /// Its text stands in a variable.
+    TextInVariable,
     /// A function called outside SQL, by number.
     FastPath,
     /// Its text is not known.
@@ -98,6 +114,7 @@ impl Reason {
             Reason::UnknownFunction(_)
                 | Reason::Unparsable(_)
                 | Reason::UnknownOrigin(_)
+                | Reason::TextInVariable
                 | Reason::FastPath
                 | Reason::NoText
         )
@@ -109,7 +126,7 @@ impl fmt::Display for Reason {
         match self {
             Reason::Read => f.write_str("it only reads"),
             Reason::ReadsServer => f.write_str("it reads settings or plans, not data"),
-            Reason::ChangesNothing(name) => write!(f, "{name}() is declared volatile but changes nothing"),
+            Reason::ChangesNothing(name) => write!(f, "{name}() gives another result each time but changes nothing"),
             Reason::ServerView(name) => write!(f, "in {name} every server shows itself"),
             Reason::ReadOnlyTransaction => f.write_str("its transaction is read only"),
             Reason::Writes => f.write_str("it writes"),
@@ -117,7 +134,7 @@ impl fmt::Display for Reason {
             Reason::SelectInto => f.write_str("SELECT INTO creates a table"),
             Reason::Defines => f.write_str("it defines or changes an object"),
             Reason::Maintains(name) => write!(f, "{} maintains the server", name.to_ascii_uppercase()),
-            Reason::ServerFile => f.write_str("it writes a file on the server"),
+            Reason::ServerFile => f.write_str("it reads or writes a file on the server"),
             Reason::RowLock(lock) => {
                 let clause = match lock {
                     RowLock::KeyShare => "FOR KEY SHARE",
@@ -129,6 +146,8 @@ impl fmt::Display for Reason {
             }
             Reason::TableLock => f.write_str("it locks a table"),
             Reason::Procedure => f.write_str("CALL and DO may do anything"),
+            Reason::Compound => f.write_str("a compound statement may do anything"),
+            Reason::ServerSetting(name) => write!(f, "{name} is a setting of the server"),
             Reason::Notifies => f.write_str("a replica cannot send notifications"),
             Reason::Listens => f.write_str("a replica has no notifications"),
             Reason::VolatileFunction(name) => write!(f, "{name}() is declared volatile and may write"),
@@ -137,18 +156,24 @@ impl fmt::Display for Reason {
             Reason::SequenceValue(name) => write!(f, "{name}() tells what this session drew on the primary"),
             Reason::Unlogged(name) => write!(f, "{name} is unlogged and cannot be read on a replica"),
             Reason::Serializable => f.write_str("a replica refuses SERIALIZABLE"),
+            Reason::SerializableLocks => f.write_str("reads of a SERIALIZABLE transaction lock rows"),
             Reason::TwoPhase => f.write_str("a replica has no two-phase commit"),
             Reason::TransactionControl => f.write_str("it opens, shapes or ends a transaction"),
             Reason::InTransaction => f.write_str("it belongs where its transaction runs"),
             Reason::FailedTransaction => f.write_str("its transaction has failed"),
             Reason::TemporaryTable(name) => write!(f, "the temporary table {name} lives in one session"),
+            Reason::MakesTemporary => f.write_str("any node may hold a temporary table"),
+            Reason::TableLocks => f.write_str("the session holds table locks"),
+            Reason::Variable(name) => write!(f, "a query filled @{name} where it ran"),
+            Reason::Follows(what) => write!(f, "{what} stand where the statement before ran"),
             Reason::Prepared(name) => write!(f, "the prepared statement {name} lives in one session"),
             Reason::Cursor(name) => write!(f, "the cursor {name} lives in one session"),
-            Reason::Portal => f.write_str("it reads on from a portal"),
+            Reason::Portal => f.write_str("it reads on from an open portal or cursor"),
             Reason::SessionState(name) => write!(f, "{name} is session state that every server must see"),
             Reason::UnknownFunction(name) => write!(f, "the volatility of {name}() is not known"),
             Reason::Unparsable(error) => write!(f, "the parser does not understand it: {error}"),
             Reason::UnknownOrigin(name) => write!(f, "the making of {name} was not seen"),
+            Reason::TextInVariable => f.write_str("its text stands in a variable"),
             Reason::FastPath => f.write_str("it calls a function by its number"),
             Reason::NoText => f.write_str("its text is not known"),
             Reason::Empty => f.write_str("the text is empty"),

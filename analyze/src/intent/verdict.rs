@@ -74,6 +74,14 @@ pub enum Pin {
     Listen,
     /// A sequence value that the session drew earlier.
     Sequence,
+    /// The tables that LOCK TABLES holds.
+    TableLocks,
+    /// A user variable that a query filled.
+    Variable(Arc<str>),
+    /// The key that the session's last insert generated.
+    InsertId,
+    /// The statement before: its rows, its warnings.
+    Before,
 }
 
 impl fmt::Display for Pin {
@@ -87,6 +95,10 @@ impl fmt::Display for Pin {
             Pin::AdvisoryLock => f.write_str("advisory lock"),
             Pin::Listen => f.write_str("LISTEN"),
             Pin::Sequence => f.write_str("sequence value"),
+            Pin::TableLocks => f.write_str("table locks"),
+            Pin::Variable(name) => write!(f, "user variable @{name}"),
+            Pin::InsertId => f.write_str("last insert id"),
+            Pin::Before => f.write_str("statement before"),
         }
     }
 }
@@ -162,6 +174,21 @@ impl Verdict {
             (Intent::Same, Role::Replica) if self.on_primary && self.control.is_none() => Fit::Incoherent,
             _ => Fit::Right,
         }
+    }
+
+    /// The user variable (MySQL and MariaDB) that it sets on every server.
+    pub fn variable_set(&self) -> Option<Arc<str>> {
+        match (self.intent, &self.reason) {
+            (Intent::All, Reason::SessionState(name)) => name.strip_prefix('@').map(Arc::from),
+            _ => None,
+        }
+    }
+
+    /// True when the statement reads this user variable.
+    pub fn reads_variable(&self, name: &str) -> bool {
+        let statements = self.profile.iter().flat_map(|profile| &profile.statements);
+        let mut read = statements.flat_map(|statement| &statement.facts.state.variables_read);
+        read.any(|read| read == name)
     }
 
     /// True when the verdict rests on not knowing what the statement does.

@@ -199,9 +199,9 @@ fn answers(comparison: &Comparison) -> Headline {
 fn leak_detail(refused: u64, errors: &[(String, u64)], nodes: &[String], reason: &str) -> String {
     let mut detail = format!("on {}; {reason}", nodes.join(", "));
     if refused > 0 {
-        detail.push_str(&format!("; {refused} refused as read-only (25006)"));
+        detail.push_str(&format!("; {refused} refused as read-only"));
     }
-    for (code, count) in errors.iter().filter(|(code, _)| code != "25006") {
+    for (code, count) in errors.iter().filter(|(code, _)| !crate::findings::READ_ONLY.contains(&code.as_str())) {
         detail.push_str(&format!("; {count} failed with {code}"));
     }
     detail

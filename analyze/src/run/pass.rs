@@ -17,7 +17,7 @@ use crate::findings::extra::Extras;
 use crate::findings::state::States;
 use crate::findings::transaction::Transactions;
 use crate::findings::{Step, extra, shorten, state, transaction};
-use crate::intent::{self, Control, Intent};
+use crate::intent::{self, Control, Intent, Pin};
 use crate::staleness::{Applied, Commit, Commits, Positions, Read, Scope, Staleness, judge};
 
 /// Commits may be reported this much before they are visible, because a tap sees the answer before the client does.
@@ -148,15 +148,15 @@ impl<'a> Judging<'a> {
         let session = self.sessions.entry(request.session).or_default();
         let verdict = self.statements.judge(&mut session.intents, &request);
         let needed = needs_execution(&request);
-        if request.kind == Kind::Prepare
-            && request.outcome == Outcome::Ok
-            && let Some(name) = request.statement.as_deref().filter(|name| !name.is_empty())
-        {
-            session.transaction.name(name, self.statements.prepared(&request));
-        }
         let statement = match needed {
             true => session.transaction.resolve(self.statements.of(&request)),
             false => Arc::new(Statement::default()),
+        };
+        let statement = match &verdict.pin {
+            Some(Pin::TemporaryTable(table)) if statement.is_write() || verdict.intent == Intent::Same => {
+                Arc::new(statement.without_temporary(table))
+            }
+            _ => statement,
         };
         self.without_text += u64::from(needed && request.sql.is_none() && request.kind != Kind::Call);
         let nodes: Option<Vec<NodeIndex>> = placement.nodes().map(Iterator::collect);
@@ -170,9 +170,18 @@ impl<'a> Judging<'a> {
         }
         let session = self.sessions.entry(request.session).or_default();
         let earlier_writes = session.transaction.writes.clone();
-        let effect = session.transaction.step(&request, &statement, verdict.control, key);
+        let effect = session.transaction.step(&request, &statement, verdict.control, verdict.transaction, key);
         let shape = self.statements.text(&request);
-        let step = Step { request: &request, shape: &shape, intent: verdict.intent.as_str(), nodes: nodes.as_deref() };
+        let step = Step {
+            request: &request,
+            shape: &shape,
+            intent: verdict.intent.as_str(),
+            verdict: &verdict,
+            nodes: nodes.as_deref(),
+        };
+        if matches!(request.kind, Kind::Reset | Kind::ChangeUser) && request.outcome == Outcome::Ok {
+            self.states.end(request.session);
+        }
         let inside = verdict.transaction.is_some();
         if needed && inside {
             self.transactions.step(&step, verdict.control);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use splitproof_capture::trace::{Outcome, Request, TransactionStatus};
 
 use super::statement::{Named, Statement};
+use crate::attribution::is_mysql;
 use crate::intent::Control;
 use crate::staleness::Scope;
 
@@ -33,9 +34,14 @@ pub(super) struct Transaction {
     names: HashMap<String, Arc<Statement>>,
     open: bool,
     failed: bool,
+    /// The open one's number within the session.
+    number: Option<u32>,
     /// Writes that are not committed yet.
     pub writes: Vec<Written>,
 }
+
+/// MySQL's error of a transaction that was rolled back to end a deadlock.
+const DEADLOCK: &str = "1213";
 
 /// Names that are remembered for one session.
 const NAMES: usize = 1_000;
@@ -45,7 +51,10 @@ impl Transaction {
     pub(super) fn resolve(&mut self, statement: Arc<Statement>) -> Arc<Statement> {
         match &statement.named {
             Some(Named::Gives(name, inner)) => {
-                self.name(name, Arc::new((**inner).clone()));
+                if self.names.len() >= NAMES {
+                    self.names.clear();
+                }
+                self.names.insert(name.clone(), Arc::new((**inner).clone()));
                 statement
             }
             Some(Named::Uses(name)) => self.names.get(name).cloned().unwrap_or_else(|| {
@@ -56,30 +65,29 @@ impl Transaction {
         }
     }
 
-    /// The protocol prepared this statement: SQL's EXECUTE finds it by the same name.
-    pub(super) fn name(&mut self, name: &str, statement: Arc<Statement>) {
-        if self.names.len() >= NAMES {
-            self.names.clear();
-        }
-        self.names.insert(name.to_owned(), statement);
-    }
-
     /// Takes the session's next request.
     pub(super) fn step(
         &mut self,
         request: &Request,
         statement: &Statement,
         control: Option<Control>,
+        number: Option<u32>,
         key: (u64, u32),
     ) -> Effect {
         let was_open = self.open;
         let was_failed = self.failed;
         let ok = request.outcome == Outcome::Ok;
         // In a pipeline every request reports the status at the pipeline's end; only the one with the Sync reached it.
-        let told = request.messages.is_empty() || request.messages.contains(['Q', 'S']);
+        // MySQL has no pipelines of that kind: each answer tells.
+        let told =
+            request.messages.is_empty() || is_mysql(&request.messages) || request.messages.contains(['Q', 'S']);
         if let Some(status) = request.transaction.filter(|_| told) {
             self.open = status != TransactionStatus::Idle;
             self.failed = status == TransactionStatus::Failed;
+        } else if request.error_code.as_deref() == Some(DEADLOCK) && is_mysql(&request.messages) {
+            // The answer does not say that the server has rolled back.
+            self.open = false;
+            self.writes.clear();
         } else if ok {
             // Where the status is not told, the text tells.
             match control {
@@ -88,7 +96,12 @@ impl Transaction {
                 _ => {}
             }
         }
-        let ends = was_open && !self.open;
+        // COMMIT AND CHAIN opens the next one at once, and so does MySQL's START TRANSACTION inside a transaction. The
+        // latter's number tells it from PostgreSQL's, which is passed over.
+        let replaced = control == Some(Control::Begin) && number.is_some() && self.number.is_some_and(|old| Some(old) != number);
+        let chained = matches!(control, Some(Control::Commit | Control::Rollback)) || replaced;
+        let ends = was_open && (!self.open || (ok && chained));
+        self.number = number.filter(|_| self.open && !(ends && !replaced));
         let mut effect = Effect::default();
         if ok && statement.is_write() {
             self.writes.push(Written {
@@ -98,7 +111,7 @@ impl Transaction {
                 sql: request.sql.clone().unwrap_or_else(|| Arc::from("")),
             });
         }
-        if !self.open {
+        if !self.open || ends {
             let committed = if was_open {
                 ok && !was_failed && control != Some(Control::Rollback)
             } else {

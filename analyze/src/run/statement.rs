@@ -79,6 +79,14 @@ impl Statement {
         self.writes_any || !self.writes.is_empty()
     }
 
+    /// The same without a table of the session's own and without its writes: no other session sees them, and no other
+    /// node gets them.
+    pub(super) fn without_temporary(&self, table: &str) -> Self {
+        let mut other = Statement { writes: Vec::new(), writes_any: false, ..self.clone() };
+        other.reads.retain(|read| &**read != table);
+        other
+    }
+
     /// What it reads.
     pub fn read_scope(&self) -> Scope {
         if self.reads_any { Scope::Any } else { Scope::Tables(self.reads.clone()) }
@@ -119,6 +127,12 @@ impl Statement {
             }
             StatementKind::Execute { name } => self.named = Some(Named::Uses(name.clone())),
             StatementKind::Fetch { name } => self.named = Some(Named::Uses(cursor_name(name))),
+            StatementKind::SetStatement { .. } | StatementKind::ExecuteImmediate { .. } => {
+                if let Some(inner) = &statement.inner {
+                    self.add(inner, pair);
+                }
+                return;
+            }
             StatementKind::Explain { analyze, .. } => {
                 if let Some(inner) = statement.inner.as_ref().filter(|_| *analyze) {
                     self.add(inner, pair);
@@ -132,7 +146,10 @@ impl Statement {
         // A lock writes nothing that a read could miss, and maintenance changes no answer.
         if facts.effect == Effect::Write {
             self.writes.extend(facts.writes.iter().map(table));
-            self.writes_any |= matches!(facts.kind, StatementKind::Call | StatementKind::Do);
+            self.writes_any |= matches!(
+                facts.kind,
+                StatementKind::Call | StatementKind::Do | StatementKind::Block | StatementKind::Unknown
+            );
         }
         for function in &facts.functions {
             match pair.functions.call(function) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use splitproof_capture::sql::{normalize, shape_id};
+use splitproof_capture::sql::Dialect;
 use splitproof_capture::trace::Request;
 use splitproof_replay::catalog::Catalog;
 
@@ -29,9 +29,9 @@ pub struct Statements {
 }
 
 impl Statements {
-    /// No statement yet; the catalog is that of the pair, where it is known.
-    pub fn new(catalog: Option<Arc<Catalog>>) -> Self {
-        let judge = Judge::new(catalog.clone());
+    /// No statement yet; dialect and catalog are those of the pair, the catalog where it is known.
+    pub fn new(dialect: Dialect, catalog: Option<Arc<Catalog>>) -> Self {
+        let judge = Judge::new(dialect, catalog.clone());
         Statements { judge, catalog, shapes: HashMap::new(), nothing: Arc::new(Statement::default()) }
     }
 
@@ -42,32 +42,24 @@ impl Statements {
 
     /// The statement of a request; one without text does nothing that is known.
     pub fn of(&mut self, request: &Request) -> Arc<Statement> {
-        let Some(known) = self.known(request) else { return self.nothing.clone() };
+        let Some(sql) = request.sql.as_deref() else { return self.nothing.clone() };
+        let id = request.shape_id.unwrap_or_else(|| self.judge.dialect().shape_id(sql));
+        let profile = self.judge.profile(Some(id), sql);
+        let dialect = self.judge.dialect();
+        let pair = Pair { functions: self.judge.functions(), catalog: self.catalog.as_deref() };
+        let known = self.shapes.entry(id).or_insert_with(|| Known {
+            statement: Arc::new(Statement::of(&profile, pair)),
+            text: dialect.normalize(sql).into(),
+            requests: 0,
+            example: example(request, Vec::new()),
+        });
         known.requests += 1;
         known.statement.clone()
     }
 
-    /// The statement that a request prepares, which executes nothing yet.
-    pub(super) fn prepared(&mut self, request: &Request) -> Arc<Statement> {
-        self.known(request).map(|known| known.statement.clone()).unwrap_or_default()
-    }
-
-    fn known(&mut self, request: &Request) -> Option<&mut Known> {
-        let sql = request.sql.as_deref()?;
-        let id = request.shape_id.unwrap_or_else(|| shape_id(sql));
-        let profile = self.judge.profile(Some(id), sql);
-        let pair = Pair { functions: self.judge.functions(), catalog: self.catalog.as_deref() };
-        Some(self.shapes.entry(id).or_insert_with(|| Known {
-            statement: Arc::new(Statement::of(&profile, pair)),
-            text: normalize(sql).into(),
-            requests: 0,
-            example: example(request, Vec::new()),
-        }))
-    }
-
     /// The shape's text.
     pub fn text(&self, request: &Request) -> Arc<str> {
-        let id = request.shape_id.or_else(|| request.sql.as_deref().map(shape_id));
+        let id = request.shape_id.or_else(|| request.sql.as_deref().map(|sql| self.judge.dialect().shape_id(sql)));
         id.and_then(|id| self.shapes.get(&id)).map_or_else(|| Arc::from(""), |known| known.text.clone())
     }
 

@@ -5,6 +5,5 @@ mod check;
 mod command;
 mod compare;
 mod engine;
-mod page;
 mod scenario;
 mod staleness;

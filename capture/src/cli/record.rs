@@ -12,7 +12,7 @@ use super::plan::Record;
 use super::progress::Progress;
 use super::sink::{Deciding, Watched};
 use super::stop;
-use super::summary::{Summary, moment};
+use super::summary::Summary;
 
 /// What a killed live recording can lose.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(10);
@@ -48,7 +48,7 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     };
     let Watched { writer, .. } = sink.watched;
     match decided.get() {
-        Some(shared) => writer.shapes(Shape::collected(shared.engine(), shared.shapes().iter()))?,
+        Some(shared) => writer.shapes(Shape::collected(shared.shapes().iter()))?,
         None => writer.shapes([])?,
     }
     let manifest = writer.finish(&assembler.losses())?;
@@ -79,15 +79,6 @@ fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<
         problems.push(format!(
             "{path}: ends inside a packet, at byte {} after {} packets; the last {} bytes are lost",
             cut.offset, cut.packets, cut.bytes
-        ));
-    }
-    for overlap in &ended.overlapping {
-        problems.push(format!(
-            "{}: begins at {}, before the files before it end ({}): what is in both may count twice; give each packet once, \
-             and the files in the order in which they were recorded",
-            overlap.path.display(),
-            moment(overlap.first_ns),
-            moment(overlap.before_ns)
         ));
     }
     let losses = &manifest.table.losses;

@@ -51,7 +51,7 @@ pub fn run(plan: Tap) -> anyhow::Result<Done> {
         anyhow::Ok(relay.stop().await)
     })?;
     let Stopped { sink, losses, counters } = stopped.context("the decoder died; what was flushed before is kept")?;
-    sink.writer.shapes(Shape::collected(engine, shared.shapes().iter()))?;
+    sink.writer.shapes(Shape::collected(shared.shapes().iter()))?;
     let manifest = sink.writer.finish(&losses)?;
 
     let problems = problems(&counters, &manifest, &upstream);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::mysql;
+use super::{Facts, mysql, postgresql};
 use crate::trace::Engine;
 
 /// Whose SQL a text is, with what changes how it is read.
@@ -31,6 +31,14 @@ impl Dialect {
     /// The shape id of a statement: xxh3-64 (seed 0) of its normalised text.
     pub fn shape_id(self, sql: &str) -> u64 {
         Normalizer::default().id(sql, self)
+    }
+
+    /// The facts of a text. Meant for once per shape.
+    pub fn facts(self, sql: &str) -> Facts {
+        match self {
+            Dialect::Postgresql => postgresql::facts(sql),
+            Dialect::Mysql(mode) => mysql::facts(sql, &mode),
+        }
     }
 
     /// Equal for dialects that give every text the same shape and the same tokens.

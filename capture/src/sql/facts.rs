@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::StatementKind;
+use super::{State, StatementKind};
 
 /// The facts of one SQL text, which may hold several statements.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct Statement {
     /// True for an INSERT, UPDATE, DELETE or MERGE inside WITH.
     #[serde(default, skip_serializing_if = "is_false")]
     pub modifying_cte: bool,
-    /// True for SELECT ... INTO.
+    /// True for SELECT ... INTO: a table (PostgreSQL), a server file or variables (MySQL and MariaDB).
     #[serde(default, skip_serializing_if = "is_false")]
     pub into: bool,
     /// True when the outermost ORDER BY fixes the order of the rows (ties aside).
@@ -62,6 +62,9 @@ pub struct Statement {
     /// tables, functions and kind are known.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
+    /// What it takes from its session and leaves there (MySQL and MariaDB).
+    #[serde(default, skip_serializing_if = "State::is_empty")]
+    pub state: State,
 }
 
 fn is_false(value: &bool) -> bool {
@@ -86,6 +89,7 @@ impl Statement {
             arbitrary_rows: false,
             returning: false,
             partial: false,
+            state: State::default(),
         }
     }
 }
@@ -98,13 +102,14 @@ pub enum Effect {
     Read,
     /// Changes data or definitions, or may do so (CALL, DO).
     Write,
-    /// Takes row or table locks and changes nothing else.
+    /// Takes or gives back row or table locks and changes nothing else.
     Lock,
     /// Changes or uses state that lives in the session.
     Session,
     /// Begins, ends or shapes a transaction.
     Transaction,
-    /// Maintains the server or its storage: VACUUM, ANALYZE, CHECKPOINT, COPY to a server file.
+    /// Maintains the server or its storage: VACUUM, ANALYZE, CHECKPOINT, COPY to a server file; FLUSH, SET GLOBAL,
+    /// KILL, the administration of replication.
     Utility,
 }
 

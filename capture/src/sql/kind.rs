@@ -82,9 +82,9 @@ pub enum StatementKind {
         /// The setting, in lower case; `None` is ALL.
         name: Option<String>,
     },
-    /// SHOW
+    /// SHOW, and in MySQL and MariaDB also DESCRIBE of a table and HELP.
     Show {
-        /// The setting, in lower case.
+        /// The setting, or what is shown (`warnings`, `create table`), in lower case.
         name: String,
     },
     /// DISCARD
@@ -178,11 +178,101 @@ pub enum StatementKind {
         /// The statement's first word, in lower case.
         name: String,
     },
-    /// Any other definition or administration statement, by the name of its parse node.
+    /// Any other definition or administration statement.
     Define {
-        /// Such as `CreateFunctionStmt`.
+        /// The name of its parse node, such as `CreateFunctionStmt`; in MySQL and MariaDB its first words in lower
+        /// case, such as `create function`.
         name: String,
     },
+
+    // The rest are statements of MySQL and MariaDB.
+    /// REPLACE
+    Replace,
+    /// LOAD DATA or LOAD XML
+    LoadData {
+        /// LOCAL: the client sends the file.
+        local: bool,
+    },
+    /// SET of variables, character sets and roles; `state.assignments` holds what it assigns.
+    SetVariables,
+    /// SET STATEMENT ... FOR: variables set for one statement.
+    SetStatement {
+        /// The statement.
+        inner: Box<Statement>,
+    },
+    /// USE
+    Use {
+        /// The database.
+        database: String,
+    },
+    /// LOCK TABLES: `reads` holds those locked for reading, `writes` those locked for writing.
+    LockTables,
+    /// UNLOCK TABLES
+    UnlockTables,
+    /// HANDLER: direct access to a table's rows through a cursor of the session.
+    Handler {
+        /// The table, or the alias under which it was opened.
+        table: String,
+        /// What is done with it.
+        verb: HandlerVerb,
+    },
+    /// XA: a transaction of several resource managers.
+    Xa {
+        /// What is done with it.
+        verb: XaVerb,
+    },
+    /// EXECUTE IMMEDIATE
+    ExecuteImmediate {
+        /// What it does.
+        inner: Box<Statement>,
+    },
+    /// DO: expressions whose results are thrown away.
+    Evaluate,
+    /// BEGIN NOT ATOMIC and other compound statements outside a stored program.
+    Block,
+    /// GET DIAGNOSTICS
+    GetDiagnostics,
+    /// SIGNAL or RESIGNAL
+    Signal,
+    /// KILL
+    Kill {
+        /// KILL QUERY leaves the connection alive.
+        query: bool,
+    },
+    /// The statement's text stands in a variable.
+    Unknown,
+}
+
+/// What HANDLER does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HandlerVerb {
+    /// OPEN
+    Open,
+    /// READ
+    Read,
+    /// CLOSE
+    Close,
+}
+
+/// What XA does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum XaVerb {
+    /// XA START and XA BEGIN.
+    Start,
+    /// XA END
+    End,
+    /// XA PREPARE
+    Prepare,
+    /// XA COMMIT
+    Commit,
+    /// XA COMMIT ... ONE PHASE
+    CommitOnePhase,
+    /// XA ROLLBACK
+    Rollback,
+    /// XA RECOVER
+    Recover,
 }
 
 /// The modes of a transaction, where a statement gives them.

@@ -3,8 +3,8 @@
 //! - [`shape_id`], [`normalize`], [`Normalizer`]: the text without its literals, and its digest
 //! - [`Dialect`]: whose SQL it is; without one, a text is PostgreSQL's, and [`mysql`] holds the other engine's
 //! - [`Shapes`]: shape ids on the hot path of a capture, and one sample of each shape
-//! - [`Facts`], [`Statement`], [`StatementKind`]: what a statement does; [`postgresql::facts`] finds it
-//! - [`prepared`]: the statements that SQL's PREPARE gives a name
+//! - [`Facts`], [`Statement`], [`StatementKind`]: what a statement does; [`Dialect::facts`] finds it
+//! - [`State`]: what a MySQL statement takes from its session and leaves there
 //! - [`mask_password`]: takes out what must not enter a trace
 
 mod dialect;
@@ -16,14 +16,14 @@ mod list;
 pub mod mysql;
 mod password;
 pub mod postgresql;
-mod prepared;
 mod shape;
 mod shapes;
+mod state;
 
 pub use dialect::Dialect;
 pub use facts::{Effect, Facts, Function, Relation, RowLock, Setting, Statement};
-pub use kind::{Discard, Isolation, StatementKind, TransactionMode};
+pub use kind::{Discard, HandlerVerb, Isolation, StatementKind, TransactionMode, XaVerb};
 pub use password::mask_password;
-pub use prepared::{Prepared, prepared};
 pub use shape::{Normalizer, normalize, shape_id};
 pub use shapes::{Shape, Shapes};
+pub use state::{Assignment, Follows, LockWait, Scope, State};

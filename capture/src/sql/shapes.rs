@@ -24,6 +24,8 @@ pub struct Shape {
     pub text: String,
     /// A statement of this shape as it was sent, passwords masked: the first, or the shortest if that was long.
     pub sample: String,
+    /// How the sample is read.
+    pub dialect: Dialect,
     /// How many statements had this shape.
     pub count: u64,
 }
@@ -88,6 +90,7 @@ impl Shapes {
             shape.count += 1;
             if shape.sample.len() > LONG_SAMPLE && sql.len() < shape.sample.len() {
                 shape.sample = dialect.mask_password(sql).into_owned();
+                shape.dialect = dialect;
             }
         }
         self.remember(text, at);
@@ -139,7 +142,7 @@ impl Shapes {
     fn collect(&mut self, id: u64, sql: &str, dialect: Dialect) -> u32 {
         let at = self.shapes.len() as u32;
         let text = self.normalizer.run(sql, dialect).to_owned();
-        self.shapes.push(Shape { id, text, sample: dialect.mask_password(sql).into_owned(), count: 0 });
+        self.shapes.push(Shape { id, text, sample: dialect.mask_password(sql).into_owned(), dialect, count: 0 });
         self.by_id.insert(id, at);
         at
     }

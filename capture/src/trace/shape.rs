@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::column::table;
-use super::manifest::Engine;
 use crate::sql;
 
 table! {
@@ -34,21 +33,13 @@ table! {
 const WITH_FACTS: usize = 20_000;
 
 impl Shape {
-    /// The shapes that a capture of this engine collected, with their facts.
-    pub fn collected<'a>(
-        engine: Engine,
-        shapes: impl IntoIterator<Item = &'a sql::Shape>,
-    ) -> impl Iterator<Item = Shape> {
-        let shapes = shapes.into_iter().enumerate();
-        shapes.map(move |(number, shape)| Shape::new(shape, (number < WITH_FACTS).then_some(engine)))
+    /// The shapes that a capture collected, with their facts.
+    pub fn collected<'a>(shapes: impl IntoIterator<Item = &'a sql::Shape>) -> impl Iterator<Item = Shape> {
+        shapes.into_iter().enumerate().map(|(number, shape)| Shape::new(shape, number < WITH_FACTS))
     }
 
-    /// With the facts that the parser of `engine` finds; without any where there is none.
-    fn new(shape: &sql::Shape, engine: Option<Engine>) -> Self {
-        let facts = match engine {
-            Some(Engine::Postgresql) => Some(sql::postgresql::facts(&shape.sample)),
-            Some(Engine::Mysql) | None => None,
-        };
+    fn new(shape: &sql::Shape, with_facts: bool) -> Self {
+        let facts = with_facts.then(|| shape.dialect.facts(&shape.sample));
         let known = facts.as_ref().is_some_and(|facts| facts.error.is_none());
         let facts = facts.unwrap_or_default();
         let statements = || facts.statements.iter();
@@ -78,7 +69,7 @@ mod tests {
     fn shape(sql: &str) -> Shape {
         let mut shapes = sql::Shapes::new(sql::Dialect::Postgresql);
         shapes.id(sql);
-        Shape::collected(Engine::Postgresql, shapes.iter()).next().expect("one shape")
+        Shape::collected(shapes.iter()).next().expect("one shape")
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{PassfileError, UrlError};
 #[derive(Debug, thiserror::Error)]
 pub enum PairError {
     /// The file cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
+    #[error("{}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

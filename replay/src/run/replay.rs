@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use splitproof_capture::clock::Clock as Stamps;
 use splitproof_capture::session::Shared;
-use splitproof_capture::trace::{Losses, Position, Reader, Shape};
+use splitproof_capture::trace::{Engine, Losses, Position, Reader, Shape};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::start::{self, Checked, Files};
-use super::{Order, ReplayError, output};
+use super::{Only, Order, ReplayError, output};
 use crate::clock::{Clock, Timetable, WallClock};
 use crate::evidence::{self, Evidence};
 use crate::output::{Note, Output, Written};
@@ -43,6 +43,10 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     let manifest = trace.manifest();
     if manifest.engine != order.pair.engine {
         return Err(ReplayError::Engine { recorded: manifest.engine, pair: order.pair.engine });
+    }
+    // The facts are those of PostgreSQL's parser, which would pass over what MySQL executes in comments.
+    if order.only == Only::Reads && order.pair.engine != Engine::Postgresql {
+        return Err(ReplayError::OnlyReads(order.pair.engine));
     }
     let window = manifest.table.window.ok_or_else(|| ReplayError::Empty(order.trace.clone()))?;
     progress.expect(manifest.table.requests);
@@ -129,8 +133,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     let mut summary = summary(order, &written, fed, timetable, stopped);
     summary.nodes = runs;
     summary.recorded = manifest.table.requests;
-    summary.recording = manifest.recording_id();
-    let shapes = Shape::collected(shared.engine(), shared.shapes().iter()).collect();
+    let shapes = Shape::collected(shared.shapes().iter()).collect();
     finish.finish(&summary, &written.losses, &node_losses, shapes, !stopped && broken.is_none())?;
     match broken {
         Some(error) => Err(error.into()),
@@ -142,7 +145,6 @@ fn summary(order: &Order, written: &Written, fed: Fed, timetable: Timetable, sto
     let tally = &written.tally;
     Summary {
         trace: order.trace.clone(),
-        recording: String::new(),
         router: order.pair.router.to_string(),
         nodes: Vec::new(),
         speed: order.speed.to_string(),

@@ -5,19 +5,20 @@ use std::time::Duration;
 use splitproof_capture::postgresql::frontend::Frontend;
 use splitproof_capture::session::postgresql::Session;
 use splitproof_capture::session::{Shared, Start};
-use splitproof_capture::trace::{Kind, Param, Request};
+use splitproof_capture::trace::{Engine, Kind, Param, Request};
 use splitproof_replay::clock::{Clock, WallClock};
 use splitproof_replay::pair::{Secret, Url};
-use splitproof_replay::wire::handshake::Login;
-use splitproof_replay::wire::{Connection, Rows, encode};
+use splitproof_replay::wire::Rows;
+use splitproof_replay::wire::postgresql::handshake::Login;
+use splitproof_replay::wire::postgresql::{Connection, encode};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::CheckError;
+use super::{CheckError, mysql};
 use crate::check::{Case, Protocol, Step};
 
 /// How long a statement may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the router is asked whether it is there, and how long it is waited for in between: a router whose backends
 /// are taps may have found them missing until now.
 const ATTEMPTS: u32 = 10;
@@ -39,7 +40,7 @@ pub(super) struct Answer {
     /// When it was sent and when its answer was complete.
     pub sent_ns: i64,
     pub answered_ns: i64,
-    /// SQLSTATE.
+    /// SQLSTATE; MySQL: the error's number.
     pub error: Option<String>,
 }
 
@@ -51,11 +52,12 @@ impl Router {
             if attempt > 0 {
                 tokio::time::sleep(BETWEEN).await;
             }
-            match self.connect().await {
-                Ok(mut connection) => {
-                    connection.leave();
-                    return Ok(());
-                }
+            let reached = match self.url.engine() {
+                Engine::Postgresql => self.connect().await.map(|mut connection| connection.leave()),
+                Engine::Mysql => mysql::knock(self).await,
+            };
+            match reached {
+                Ok(()) => return Ok(()),
                 Err(error) => problem = error,
             }
         }
@@ -69,6 +71,9 @@ impl Router {
 
     /// Sends a case's statements, each after the answer to the one before; with them, why it broke off.
     pub async fn hold(&self, case: &Case) -> (Vec<Answer>, Option<String>) {
+        if self.url.engine() == Engine::Mysql {
+            return mysql::hold(self, case).await;
+        }
         let mut answers = Vec::with_capacity(case.session.len());
         let mut connection = match self.connect().await {
             Ok(connection) => connection,

@@ -1,6 +1,7 @@
 //! Why a check cannot be done.
 
 use splitproof_capture::tap;
+use splitproof_capture::trace::Engine;
 use splitproof_replay::control::ControlError;
 
 /// Why a check cannot be done.
@@ -11,6 +12,14 @@ pub enum CheckError {
         "node \"{0}\" has evidence = \"none\" in pair.toml: give every node a tap, and point the router's backends at the taps"
     )]
     NotWatched(String),
+    /// The fixture is for another engine.
+    #[error("the fixture is for {fixture}, and pair.toml for {pair}: use the fixture of the pair's engine")]
+    OtherEngine {
+        /// The fixture's.
+        fixture: Engine,
+        /// The pair's.
+        pair: Engine,
+    },
     /// Nobody to connect as.
     #[error("pair.toml names no user for the router: write one into router.url, or into defaults.user")]
     NoUser,

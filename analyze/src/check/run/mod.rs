@@ -3,6 +3,7 @@
 //! - [`Plan`], [`run`]: everything together
 //! - `prepare`: the database, on every node
 //! - `conversation`: one case over one connection through the router
+//! - `mysql`: both for MySQL and MariaDB, over their driver
 //! - `watch`: what the nodes were asked meanwhile
 //!
 //! Cases run one after another, and each waits until the nodes are quiet. So whatever a node was asked between a
@@ -11,6 +12,7 @@
 
 mod conversation;
 mod error;
+mod mysql;
 mod prepare;
 mod watch;
 
@@ -19,7 +21,7 @@ use std::time::Instant;
 
 use splitproof_capture::clock::Clock as Stamps;
 use splitproof_capture::session::Shared;
-use splitproof_capture::trace::Role;
+use splitproof_capture::trace::{Engine, Role};
 use splitproof_replay::clock::WallClock;
 use splitproof_replay::control;
 use splitproof_replay::pair::{Pair, Passwords};
@@ -27,6 +29,7 @@ use splitproof_replay::pair::{Pair, Passwords};
 use super::{Case, CaseReport, CheckReport, Executed, Expected, Finding, FindingKind, Fixture, StatementReport};
 use super::{expectations, judge};
 use crate::intent::{Control, Intent, Judge};
+use crate::run::dialect;
 use conversation::{Answer, Router};
 pub use error::CheckError;
 use watch::Watch;
@@ -59,12 +62,18 @@ impl Plan {
 pub async fn run(plan: &Plan, mut done: impl FnMut(&CaseReport)) -> Result<CheckReport, CheckError> {
     let began = Instant::now();
     let nodes: Vec<_> = plan.pair.nodes.iter().map(|node| (node.name.clone(), node.role)).collect();
+    if plan.fixture.engine != plan.pair.engine {
+        return Err(CheckError::OtherEngine { fixture: plan.fixture.engine, pair: plan.pair.engine });
+    }
     let (user, database) = login(plan)?;
     let stamps = Stamps::start();
     let clock = WallClock::start(stamps).map_err(CheckError::Clock)?;
     let mut watch = Watch::start(&plan.pair, stamps).await?;
     let controls = control::connect(&plan.pair, &plan.passwords).await?;
-    let catalog = prepare::prepare(plan, &controls, &user, &database).await?;
+    let catalog = match plan.pair.engine {
+        Engine::Postgresql => prepare::prepare(plan, &controls, &user, &database).await?,
+        Engine::Mysql => mysql::prepare(plan, &controls, &database).await?,
+    };
     drop(controls);
     let router = Router {
         url: plan.pair.router.clone(),
@@ -76,7 +85,7 @@ pub async fn run(plan: &Plan, mut done: impl FnMut(&CaseReport)) -> Result<Check
     };
     router.reach().await?;
     watch.settle().await;
-    let mut known = Judge::new(Some(Arc::new(catalog)));
+    let mut known = Judge::new(dialect(plan.pair.engine, &catalog.server_version), Some(Arc::new(catalog)));
     let mut cases = Vec::with_capacity(plan.fixture.cases.len());
     for case in &plan.fixture.cases {
         let expected = expectations(case, &mut known);

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use splitproof_capture::clock::Clock as Stamps;
-use splitproof_capture::sql;
+use splitproof_capture::sql::Dialect;
 use splitproof_capture::tap::{Encryption, Options, Relay};
 use splitproof_capture::trace::{Kind, Outcome, Request, Sink};
 use splitproof_replay::pair::{EvidenceSource, Pair};
@@ -29,6 +29,7 @@ type Row = (usize, Request);
 pub(super) struct Watch {
     taps: Vec<Relay<Rows>>,
     rows: mpsc::UnboundedReceiver<Row>,
+    dialect: Dialect,
     seen: Vec<Row>,
 }
 
@@ -64,7 +65,7 @@ impl Watch {
             let tap = Relay::start(options, Rows { node: index, out: out.clone() }).await;
             taps.push(tap.map_err(|source| CheckError::Tap { node: node.name.clone(), source })?);
         }
-        Ok(Watch { taps, rows, seen: Vec::new() })
+        Ok(Watch { taps, rows, dialect: Dialect::of(pair.engine), seen: Vec::new() })
     }
 
     /// Takes what the nodes report until they are quiet.
@@ -92,7 +93,7 @@ impl Watch {
 
     /// The nodes that ran a statement in this time.
     pub fn nodes_of(&self, sql: &str, time: RangeInclusive<i64>) -> Vec<usize> {
-        nodes_of(&self.seen, sql, &time)
+        nodes_of(&self.seen, sql, &time, self.dialect)
     }
 
     /// Stops watching.
@@ -106,9 +107,9 @@ impl Watch {
 /// The nodes with an execution of this text in this time: of the text itself; if there is none,
 /// of its shape, since routers rewrite white space and names; if there is none, of a text that holds it, since routers
 /// put statements of their own in front.
-fn nodes_of(seen: &[(usize, Request)], sql: &str, time: &RangeInclusive<i64>) -> Vec<usize> {
+fn nodes_of(seen: &[(usize, Request)], sql: &str, time: &RangeInclusive<i64>, dialect: Dialect) -> Vec<usize> {
     let during: Vec<_> = seen.iter().filter(|(_, row)| ran(row, time)).collect();
-    let shape = sql::shape_id(sql);
+    let shape = dialect.shape_id(sql);
     let pick = |same: &dyn Fn(&str) -> bool| {
         let picked = during.iter().filter(|(_, row)| row.sql.as_deref().is_some_and(same));
         let mut nodes: Vec<usize> = picked.map(|(node, _)| *node).collect();
@@ -120,7 +121,7 @@ fn nodes_of(seen: &[(usize, Request)], sql: &str, time: &RangeInclusive<i64>) ->
     if !exact.is_empty() {
         return exact;
     }
-    let alike = pick(&|text| sql::shape_id(text) == shape);
+    let alike = pick(&|text| dialect.shape_id(text) == shape);
     if !alike.is_empty() {
         return alike;
     }
@@ -154,10 +155,10 @@ mod tests {
             row(0, 15, Kind::Query, "SELECT 2"),
             row(0, 21, Kind::Query, "SELECT 1"),
         ];
-        assert_eq!(nodes_of(&seen, "SELECT 1", &time), [1]);
-        assert_eq!(nodes_of(&seen, "SELECT  1", &time), [0, 1]);
-        assert_eq!(nodes_of(&seen, "SELECT a", &time), [0usize; 0]);
+        assert_eq!(nodes_of(&seen, "SELECT 1", &time, Dialect::Postgresql), [1]);
+        assert_eq!(nodes_of(&seen, "SELECT  1", &time, Dialect::Postgresql), [0, 1]);
+        assert_eq!(nodes_of(&seen, "SELECT a", &time, Dialect::Postgresql), [0usize; 0]);
         let rewritten = [row(1, 12, Kind::Query, "SELECT wait_for(1); SELECT a")];
-        assert_eq!(nodes_of(&rewritten, "SELECT a", &time), [1]);
+        assert_eq!(nodes_of(&rewritten, "SELECT a", &time, Dialect::Postgresql), [1]);
     }
 }

@@ -8,7 +8,7 @@ SELECT count(*) AS requests,
        count(*) FILTER (WHERE needed) AS needed,
        min(start_ns) AS begin_ns,
        max(start_ns + coalesce(duration_ns, 0)) AS end_ns,
-       count(*) FILTER (WHERE intent = 'primary' AND destination IN ('replica', 'both') AND error_code = '25006')
+       count(*) FILTER (WHERE intent = 'primary' AND destination IN ('replica', 'both') AND error_code IN ('25006', '1290', '1792', '1836'))
            AS read_only_errors,
        count(*) FILTER (WHERE intent = 'replica' AND NOT either AND destination IN ('primary', 'replica', 'both')) AS eligible,
        count(*) FILTER (WHERE intent = 'replica' AND NOT either AND destination = 'replica') AS eligible_on_replica,

@@ -6,7 +6,11 @@ SELECT coalesce(c.shape, b.shape) AS shape,
          WHEN b.outcome = 'error' AND c.outcome = 'error' THEN 'error_differs'
          -- A constraint or a lock conflict can come from the order of the writes.
          WHEN (b.outcome = 'error' OR c.outcome = 'error')
-              AND substr(coalesce(c.error_code, b.error_code), 1, 2) IN ('23', '40')
+              AND (length(coalesce(c.error_code, b.error_code)) = 5
+                   AND substr(coalesce(c.error_code, b.error_code), 1, 2) IN ('23', '40')
+                   -- MySQL and MariaDB: duplicate keys, foreign keys, lock waits, deadlocks, records that changed.
+                   OR coalesce(c.error_code, b.error_code)
+                      IN ('1020', '1062', '1205', '1213', '1216', '1217', '1451', '1452', '1586', '3572'))
               AND (b.history <> c.history OR b.concurrent OR c.concurrent) THEN 'error_race'
          WHEN c.outcome = 'error' THEN 'error_candidate'
          WHEN b.outcome = 'error' THEN 'error_baseline'

@@ -1,25 +1,27 @@
 //! What a statement that ended well does to the state.
 
-use std::sync::Arc;
-
-use splitproof_capture::sql::{Discard, Isolation, StatementKind, TransactionMode};
+use splitproof_capture::sql::{Discard, Isolation, StatementKind, TransactionMode, XaVerb};
 use splitproof_capture::trace::TransactionStatus;
 
 use super::{Cursor, Session};
-use crate::intent::StatementProfile;
-use crate::intent::revertible::Revertible;
+use crate::intent::revertible::{Revertible, Temporary};
 use crate::intent::transaction::{Savepoint, Transaction};
+use crate::intent::{Intent, StatementProfile, Verdict};
 
 impl Session {
     /// What a statement that ended well does to the state.
-    pub(super) fn apply(&mut self, statement: &Arc<StatementProfile>) {
+    pub(super) fn apply(&mut self, statement: &StatementProfile, verdict: &Verdict) {
+        let statement = statement.does();
         let facts = &statement.facts;
         match &facts.kind {
             StatementKind::Begin(mode) => {
                 if self.transaction.is_none() {
                     self.begin(*mode);
                 }
+                // START TRANSACTION gives table locks back.
+                self.tables_locked = false;
             }
+            StatementKind::Xa { verb } => self.xa(*verb),
             StatementKind::Commit { chain } => {
                 let failed = self.transaction.as_ref().is_some_and(|transaction| transaction.failed);
                 self.end(!failed, *chain);
@@ -33,7 +35,8 @@ impl Session {
                 }
             }
             StatementKind::RollbackTo { name } => {
-                if let Some(before) = self.transaction.as_mut().and_then(|transaction| transaction.roll_back_to(name)) {
+                let before = self.transaction.as_mut().and_then(|transaction| transaction.roll_back_to(name));
+                if let Some(before) = before.filter(|_| self.rules.rollback_reverts_state) {
                     self.state = before;
                 }
             }
@@ -45,10 +48,16 @@ impl Session {
             StatementKind::SetTransaction(mode) => {
                 if let Some(transaction) = &mut self.transaction {
                     transaction.set(*mode);
+                } else if self.rules.shapes_next_transaction {
+                    self.next = shaped(self.next, *mode);
                 }
             }
             StatementKind::SetCharacteristics(mode) => self.set_defaults(*mode),
             StatementKind::Set { name, value, local } => self.set(name, value.as_deref(), *local),
+            StatementKind::SetVariables => self.assign(statement),
+            StatementKind::LockTables => self.tables_locked = true,
+            StatementKind::Maintain { name } if name == "flush tables with read lock" => self.tables_locked = true,
+            StatementKind::UnlockTables => self.tables_locked = false,
             StatementKind::Reset { name } => match name.as_deref() {
                 None => self.state.reset_defaults(),
                 Some(name) => self.set(name, None, false),
@@ -78,7 +87,9 @@ impl Session {
                 if let Some(table) = facts.writes.first() {
                     // Outside a transaction ON COMMIT DROP drops at once.
                     if self.transaction.is_some() || !on_commit_drop {
-                        self.state.temporary.insert(table.name.clone(), *on_commit_drop);
+                        let on_primary = verdict.intent == Intent::Primary || verdict.on_primary;
+                        let made = Temporary { on_commit_drop: *on_commit_drop, on_primary };
+                        self.state.temporary.insert(table.name.clone(), made);
                     }
                 }
             }
@@ -89,8 +100,8 @@ impl Session {
             }
             StatementKind::Rename { to } => {
                 let renamed = facts.writes.first().and_then(|table| self.state.temporary.remove(&table.name));
-                if let Some(on_commit_drop) = renamed {
-                    self.state.temporary.insert(to.clone(), on_commit_drop);
+                if let Some(temporary) = renamed {
+                    self.state.temporary.insert(to.clone(), temporary);
                 }
             }
             _ => {
@@ -103,7 +114,22 @@ impl Session {
         }
     }
 
-    fn set(&mut self, name: &str, value: Option<&str>, local: bool) {
+    /// XA transactions are the primary's.
+    fn xa(&mut self, verb: XaVerb) {
+        match verb {
+            XaVerb::Start if self.transaction.is_none() => {
+                self.begin(TransactionMode { read_only: Some(false), isolation: None });
+                if let Some(transaction) = &mut self.transaction {
+                    transaction.wrote = true;
+                }
+            }
+            XaVerb::Commit | XaVerb::CommitOnePhase => self.end(true, false),
+            XaVerb::Rollback => self.end(false, false),
+            XaVerb::Start | XaVerb::End | XaVerb::Prepare | XaVerb::Recover => {}
+        }
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: Option<&str>, local: bool) {
         let fresh = Revertible::default();
         let read_only = || value.map_or(fresh.read_only, is_on);
         let isolation = || value.and_then(Isolation::from_name).unwrap_or(fresh.isolation);
@@ -123,22 +149,25 @@ impl Session {
 
     fn discard(&mut self, what: Discard) {
         match what {
-            Discard::All => *self = Session { transactions: self.transactions, ..Session::new() },
+            Discard::All => {
+                *self = Session { rules: self.rules, transactions: self.transactions, ..Session::new() };
+            }
             Discard::Temp => self.state.temporary.clear(),
             Discard::Plans | Discard::Sequences => {}
         }
     }
 
-    fn begin(&mut self, mode: TransactionMode) {
+    pub(super) fn begin(&mut self, mode: TransactionMode) {
         self.transactions += 1;
+        let mode = shaped(std::mem::take(&mut self.next), mode);
         self.transaction = Some(Transaction::new(self.transactions, mode, &self.state));
     }
 
-    fn end(&mut self, commit: bool, chain: bool) {
+    pub(super) fn end(&mut self, commit: bool, chain: bool) {
         let Some(transaction) = self.transaction.take() else { return };
         if commit {
             self.state.commit();
-        } else {
+        } else if self.rules.rollback_reverts_state {
             self.state = transaction.before;
         }
         self.cursors.retain(|_, cursor| {
@@ -178,6 +207,14 @@ impl Session {
             (TransactionStatus::Open, Some(transaction)) => transaction.failed = false,
             (TransactionStatus::Idle, None) => {}
         }
+    }
+}
+
+/// What both say of a transaction; the later one decides.
+fn shaped(earlier: TransactionMode, later: TransactionMode) -> TransactionMode {
+    TransactionMode {
+        read_only: later.read_only.or(earlier.read_only),
+        isolation: later.isolation.or(earlier.isolation),
     }
 }
 

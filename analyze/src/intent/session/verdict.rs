@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use splitproof_capture::sql::{Isolation, StatementKind};
+use splitproof_capture::sql::{HandlerVerb, Isolation, StatementKind, XaVerb};
 
-use super::Session;
+use super::{DATABASE, Session};
 use crate::intent::transaction::Transaction;
 use crate::intent::{Class, Control, Intent, Pin, Reason, StatementProfile, Verdict};
 
 impl Session {
     /// Where one statement belongs, given the state before it.
     pub(super) fn statement(&mut self, statement: &StatementProfile) -> Verdict {
+        let statement = statement.does();
+        self.imply(statement);
         if let Some(control) = control(&statement.facts.kind) {
             return self.control(control, statement);
         }
@@ -34,14 +36,28 @@ impl Session {
             Class::State => set_config(statement, self.transaction.is_some()),
             Class::Primary | Class::Read | Class::Either => self.plain(statement),
         };
+        let verdict = self.locked(self.tied(statement, verdict));
         self.in_transaction(verdict)
+    }
+
+    /// While a session holds table locks, it works where they are: "LOCK TABLES and UNLOCK TABLES Statements".
+    fn locked(&self, verdict: Verdict) -> Verdict {
+        match verdict.intent {
+            Intent::Replica | Intent::Same if self.tables_locked => Verdict {
+                on_primary: true,
+                pin: verdict.pin.or(Some(Pin::TableLocks)),
+                ..Verdict::new(Intent::Same, Reason::TableLocks)
+            },
+            _ => verdict,
+        }
     }
 
     fn control(&self, control: Control, statement: &StatementProfile) -> Verdict {
         let verdict = Verdict::new(Intent::Same, Reason::TransactionControl);
         let serializable = match &statement.facts.kind {
             StatementKind::Begin(mode) if self.transaction.is_none() => {
-                mode.isolation.unwrap_or(self.state.isolation) == Isolation::Serializable
+                let isolation = mode.isolation.or(self.next.isolation).unwrap_or(self.state.isolation);
+                isolation == Isolation::Serializable
             }
             StatementKind::SetTransaction(mode) => mode.isolation == Some(Isolation::Serializable),
             _ => false,
@@ -50,7 +66,8 @@ impl Session {
             StatementKind::PrepareTransaction | StatementKind::CommitPrepared | StatementKind::RollbackPrepared => {
                 Verdict::new(Intent::Primary, Reason::TwoPhase)
             }
-            _ if serializable => Verdict::new(Intent::Primary, Reason::Serializable),
+            StatementKind::Xa { .. } => Verdict::new(Intent::Primary, Reason::TwoPhase),
+            _ if serializable => Verdict::new(Intent::Primary, self.serializable()),
             _ => verdict,
         };
         let opens = control == Control::Begin && self.transaction.is_none();
@@ -67,13 +84,25 @@ impl Session {
         }
     }
 
+    fn serializable(&self) -> Reason {
+        match self.rules.replica_refuses_serializable {
+            true => Reason::Serializable,
+            false => Reason::SerializableLocks,
+        }
+    }
+
     /// A statement on data.
     fn plain(&self, statement: &StatementProfile) -> Verdict {
         let facts = &statement.facts;
-        let temporary = facts.reads.iter().chain(&facts.writes).find(|relation| self.state.is_temporary(relation));
-        if let Some(relation) = temporary {
+        let temporary = facts
+            .reads
+            .iter()
+            .chain(&facts.writes)
+            .find_map(|relation| Some((relation, self.state.temporary(relation, self.rules)?)));
+        if let Some((relation, temporary)) = temporary {
             let name: Arc<str> = relation.name.as_str().into();
-            let only_temporary = facts.writes.iter().all(|relation| self.state.is_temporary(relation));
+            let only_temporary =
+                facts.writes.iter().all(|relation| self.state.temporary(relation, self.rules).is_some());
             let creates = matches!(facts.kind, StatementKind::Create { .. });
             if !creates
                 && only_temporary
@@ -85,12 +114,21 @@ impl Session {
                 let reason = Reason::TemporaryTable(name.clone());
                 return Verdict {
                     pin: Some(Pin::TemporaryTable(name)),
-                    on_primary: true,
+                    on_primary: temporary.on_primary,
                     ..Verdict::new(Intent::Same, reason)
                 };
             }
         }
+        let makes_temporary = matches!(facts.kind, StatementKind::Create { temporary: true, .. });
         let verdict = match statement.class {
+            _ if makes_temporary && self.rules.temporary_on_replica && harmless(statement) => {
+                Verdict { either: true, ..Verdict::new(Intent::Replica, Reason::MakesTemporary) }
+            }
+            _ if matches!(facts.kind, StatementKind::UnlockTables) => Verdict {
+                on_primary: self.tables_locked,
+                pin: self.tables_locked.then_some(Pin::TableLocks),
+                ..Verdict::new(Intent::Same, Reason::TableLocks)
+            },
             Class::Read | Class::Either => Verdict {
                 either: statement.class == Class::Either,
                 ..Verdict::new(Intent::Replica, statement.reason.clone())
@@ -101,11 +139,12 @@ impl Session {
             (StatementKind::Create { temporary: true, .. }, _) => {
                 facts.writes.first().map(|table| Pin::TemporaryTable(table.name.as_str().into()))
             }
+            (StatementKind::LockTables, _) => Some(Pin::TableLocks),
             (_, Reason::AdvisoryLock(_)) => Some(Pin::AdvisoryLock),
             (_, Reason::SequenceValue(_)) => Some(Pin::Sequence),
             _ => None,
         };
-        Verdict { pin, ..verdict }
+        Verdict { pin: pin.or(verdict.pin.clone()), ..verdict }
     }
 
     /// A statement on state of the session.
@@ -164,6 +203,24 @@ impl Session {
             StatementKind::Listen { .. } | StatementKind::Unlisten { .. } => {
                 Verdict { pin: Some(Pin::Listen), ..Verdict::new(Intent::Primary, Reason::Listens) }
             }
+            StatementKind::SetVariables => self.assignment(statement),
+            StatementKind::Use { .. } => all(DATABASE),
+            StatementKind::Handler { table, verb } => {
+                let name: Arc<str> = format!("handler {table}").into();
+                let verdict = Verdict {
+                    pin: Some(Pin::Cursor(name.clone())),
+                    ..Verdict::new(Intent::Same, Reason::Cursor(name))
+                };
+                match verb {
+                    // Any node may open it.
+                    HandlerVerb::Open => Verdict { either: true, intent: Intent::Replica, ..verdict },
+                    HandlerVerb::Read | HandlerVerb::Close => verdict,
+                }
+            }
+            // Signals and diagnostics touch no data.
+            StatementKind::GetDiagnostics | StatementKind::Signal => {
+                Verdict { either: true, ..Verdict::new(Intent::Replica, Reason::ReadsServer) }
+            }
             _ => all("session state"),
         }
     }
@@ -197,9 +254,13 @@ impl Session {
 
     /// What the transaction around a statement makes of its verdict.
     pub(super) fn in_transaction(&mut self, verdict: Verdict) -> Verdict {
+        let serializable = self.serializable();
         let Some(transaction) = &mut self.transaction else {
             return match verdict.intent {
-                Intent::Replica if self.state.isolation == Isolation::Serializable => {
+                Intent::Replica
+                    if self.rules.replica_refuses_serializable
+                        && self.state.isolation == Isolation::Serializable =>
+                {
                     Verdict::new(Intent::Primary, Reason::Serializable)
                 }
                 _ => verdict,
@@ -211,17 +272,17 @@ impl Session {
             Intent::Replica | Intent::Same if transaction.is_serializable() && verdict.control.is_none() => Verdict {
                 transaction: number,
                 pin: verdict.pin.or(Some(Pin::Transaction)),
-                ..Verdict::new(Intent::Primary, Reason::Serializable)
+                ..Verdict::new(Intent::Primary, serializable)
             },
             Intent::Replica if transaction.read_only => Verdict {
                 transaction: number,
-                pin: Some(Pin::Transaction),
+                pin: verdict.pin.or(Some(Pin::Transaction)),
                 reason: if verdict.either { verdict.reason } else { Reason::ReadOnlyTransaction },
                 ..Verdict { either: verdict.either, ..Verdict::new(Intent::Replica, Reason::Read) }
             },
             Intent::Replica => Verdict {
                 transaction: number,
-                pin: Some(Pin::Transaction),
+                pin: verdict.pin.or(Some(Pin::Transaction)),
                 on_primary: transaction.needs_primary(),
                 ..Verdict::new(Intent::Same, Reason::InTransaction)
             },
@@ -271,6 +332,18 @@ fn control(kind: &StatementKind) -> Option<Control> {
         | StatementKind::RollbackTo { .. }
         | StatementKind::SetTransaction(_)
         | StatementKind::SetConstraints => Control::Inside,
+        StatementKind::Xa { verb } => match verb {
+            XaVerb::Start => Control::Begin,
+            XaVerb::End | XaVerb::Prepare => Control::Inside,
+            XaVerb::Commit | XaVerb::CommitOnePhase => Control::Commit,
+            XaVerb::Rollback => Control::Rollback,
+            XaVerb::Recover => return None,
+        },
         _ => return None,
     })
+}
+
+/// True for CREATE TEMPORARY TABLE that takes its rows from what any node has.
+fn harmless(statement: &StatementProfile) -> bool {
+    statement.reason == Reason::Defines && statement.facts.row_lock.is_none() && !statement.calls_primary
 }

@@ -1,5 +1,5 @@
 use splitproof_capture::sql::Function;
-use splitproof_capture::trace::Role;
+use splitproof_capture::trace::{Engine, Role};
 
 use super::super::{Call, Fit, Functions, Intent, Reason, Variation};
 use super::{alone, catalog};
@@ -10,7 +10,7 @@ fn call(functions: &Functions, schema: Option<&str>, name: &str) -> Call {
 
 #[test]
 fn volatility_comes_from_the_catalogue() {
-    let functions = Functions::new(Some(&catalog()));
+    let functions = Functions::new(Engine::Postgresql, Some(&catalog()));
     assert_eq!(call(&functions, None, "order_total"), Call::Pure);
     assert_eq!(call(&functions, Some("public"), "audit_login"), Call::Volatile("audit_login".into()));
     assert_eq!(call(&functions, None, "both"), Call::Volatile("both".into()));
@@ -22,7 +22,7 @@ fn volatility_comes_from_the_catalogue() {
 
 #[test]
 fn without_a_catalogue_the_functions_of_postgresql_are_known() {
-    let functions = Functions::new(None);
+    let functions = Functions::new(Engine::Postgresql, None);
     for name in ["now", "count", "lower", "generate_series", "pg_backend_pid", "current_setting", "json_agg"] {
         assert_eq!(call(&functions, None, name), Call::Pure, "{name}");
     }

@@ -1,10 +1,12 @@
 //! A session is written as lines: a statement, and where it belongs.
 
 mod functions;
+mod mysql;
 mod session;
 
 use std::sync::Arc;
 
+use splitproof_capture::sql::Dialect;
 use splitproof_replay::catalog::{Catalog, Function, FunctionKind, Relation, VaryingDefault, Volatility};
 
 use super::{Intent, Judge, RequestView, Session, Verdict};
@@ -55,7 +57,7 @@ fn catalog() -> Catalog {
 }
 
 fn judge() -> Judge {
-    Judge::new(Some(Arc::new(catalog())))
+    Judge::new(Dialect::Postgresql, Some(Arc::new(catalog())))
 }
 
 /// The verdict on a statement in a session of its own.
@@ -65,10 +67,15 @@ fn alone(sql: &str) -> Verdict {
 
 /// Checks a session given as `statement => intent` lines.
 fn session(lines: &str) {
-    let (mut judge, mut session) = (judge(), Session::new());
+    session_of(&mut judge(), lines);
+}
+
+/// The same for any pair.
+fn session_of(judge: &mut Judge, lines: &str) {
+    let mut session = Session::new();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (sql, expected) = line.rsplit_once("=>").expect("a line is `statement => intent`");
-        let verdict = session.judge(&mut judge, &RequestView::query(sql.trim()));
+        let verdict = session.judge(judge, &RequestView::query(sql.trim()));
         let mut said = verdict.intent.as_str().to_owned();
         if verdict.intent == Intent::Replica && verdict.either {
             said.push_str(" either");

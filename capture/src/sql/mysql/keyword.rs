@@ -29,6 +29,11 @@ pub(super) fn of(word: &[u8]) -> Option<Word> {
     WORDS.get(at).map(|&(_, kind)| kind)
 }
 
+/// True for a keyword of MySQL that MariaDB does not know.
+pub(super) fn only_in_mysql(word: &[u8]) -> bool {
+    ONLY_IN_MYSQL.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word))
+}
+
 const R: Word = Word::Reserved;
 const K: Word = Word::Keyword;
 const F: Word = Word::Function;
@@ -223,6 +228,34 @@ static WORDS: &[(&str, Word)] = &[
     ("wsrep_last_seen_gtid", F), ("wsrep_last_written_gtid", F), ("wsrep_sync_wait_upto_gtid", F), ("x509", K),
     ("xa", K), ("xid", K), ("xml", K), ("xor", R), ("year", K), ("year_month", R), ("yearweek", F), ("zerofill", R),
     ("zone", K),
+];
+
+#[rustfmt::skip]
+static ONLY_IN_MYSQL: &[&str] = &[
+    "active", "array", "attribute", "authentication", "auto_extend_size", "bernoulli", "buckets", "bulk",
+    "challenge_response", "clone", "component", "components", "default_auth", "definition", "description",
+    "encryption", "enforced", "engine_attribute", "factor", "failed_login_attempts", "file_block_size", "filter",
+    "finish", "gathering", "gen_state", "generate", "geomcollection", "get_master_public_key",
+    "get_source_public_key", "group_replication", "grouping", "groups", "gtid_only", "gtids", "guided",
+    "histogram", "inactive", "initial", "initiate", "instance", "io_after_gtids", "io_before_gtids", "json_value",
+    "keyring", "lateral", "log", "manual", "master_auto_position", "master_bind", "master_compression_algorithms",
+    "master_public_key_path", "master_retry_count", "master_tls_ciphersuites", "master_tls_version",
+    "master_zstd_compression_level", "member", "multilinestring", "network_namespace", "nulls", "off", "oj",
+    "old", "optimizer_costs", "optional", "organization", "parallel", "parse_gcol_expr", "parse_tree",
+    "password_lock_time", "persist", "persist_only", "plugin_dir", "privilege_checks_user", "qualify", "random",
+    "reference", "registration", "relay_log_space", "replicate_do_db", "replicate_do_table",
+    "replicate_ignore_db", "replicate_ignore_table", "replicate_rewrite_db", "replicate_wild_do_table",
+    "replicate_wild_ignore_table", "require_row_format", "require_table_primary_key_check", "resource", "respect",
+    "retain", "rotate", "s3", "secondary", "secondary_engine", "secondary_engine_attribute", "secondary_load",
+    "secondary_unload", "source_auto_position", "source_bind", "source_compression_algorithms",
+    "source_connect_retry", "source_connection_auto_failover", "source_delay", "source_heartbeat_period",
+    "source_host", "source_log_file", "source_log_pos", "source_password", "source_port",
+    "source_public_key_path", "source_retry_count", "source_ssl", "source_ssl_ca", "source_ssl_capath",
+    "source_ssl_cert", "source_ssl_cipher", "source_ssl_crl", "source_ssl_crlpath", "source_ssl_key",
+    "source_ssl_verify_server_cert", "source_tls_ciphersuites", "source_tls_version", "source_user",
+    "source_zstd_compression_level", "sql_after_gtids", "sql_after_mts_gaps", "sql_before_gtids", "srid",
+    "stacked", "stream", "tablesample", "thread_priority", "tls", "unregister", "url", "validation", "vcpu",
+    "xid", "zone",
 ];
 
 #[cfg(test)]

@@ -91,6 +91,8 @@ fn in_name(byte: u8) -> bool {
 enum Executed {
     /// The server decides: they are code, or a comment.
     Decided,
+    /// The same, with the marks of those that are code as tokens.
+    Marked,
     /// Their marks are tokens, and their content is always read.
     Kept,
 }
@@ -124,6 +126,11 @@ impl<'a> Lexer<'a> {
             name_next: false,
             system: false,
         }
+    }
+
+    /// The same, with the code of executed comments between `Enter` and `Leave`.
+    pub fn marking_executed(text: &'a [u8], mode: Mode) -> Self {
+        Lexer { executed: Executed::Marked, ..Lexer::new(text, mode) }
     }
 
     /// The same, with the content of every executed comment between `Enter` and `Leave`.
@@ -285,7 +292,7 @@ impl<'a> Lexer<'a> {
     fn comment(&mut self, start: usize) -> Option<(Kind, usize)> {
         let maria = self.peek(start + 2) == b'M' && self.peek(start + 3) == b'!';
         if !maria && self.peek(start + 2) != b'!' {
-            return Some(self.closed(self.comment_end(start + 2, 0)));
+            return Some(closed(self.comment_end(start + 2, 0)));
         }
         let mut from = start + if maria { 4 } else { 3 };
         let digits = (self.run(from, |byte| byte.is_ascii_digit()) - from).min(6);
@@ -302,8 +309,8 @@ impl<'a> Lexer<'a> {
                 self.at = from;
                 None
             }
-            Executed::Decided => Some(self.closed(self.comment_end(from, 1))),
-            Executed::Kept => {
+            Executed::Decided | Executed::Marked if !executed => Some(closed(self.comment_end(from, 1))),
+            _ => {
                 if !executed && self.whole.is_none() {
                     // What this server passes over may hold half a string: it must not run on past the comment.
                     let (end, closed) = self.comment_end(from, 1);
@@ -316,11 +323,6 @@ impl<'a> Lexer<'a> {
                 Some((Kind::Enter, from))
             }
         }
-    }
-
-    /// A comment without an end is an error to the server, not a comment.
-    fn closed(&self, (end, closed): (usize, bool)) -> (Kind, usize) {
-        (if closed { Kind::Comment } else { Kind::Broken }, end)
     }
 
     #[inline]
@@ -412,6 +414,11 @@ impl Iterator for Lexer<'_> {
             return Some(Token { kind, start, end, spaced: start > from, named });
         }
     }
+}
+
+/// A comment without an end is an error to the server, not a comment.
+fn closed((end, closed): (usize, bool)) -> (Kind, usize) {
+    (if closed { Kind::Comment } else { Kind::Broken }, end)
 }
 
 /// True for a byte after `--` that makes it a comment; the end of the text does so too.

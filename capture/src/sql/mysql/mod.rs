@@ -2,15 +2,24 @@
 //!
 //! - [`Mode`], [`Server`], [`Family`]: what of `sql_mode` and of the server changes how a text is read
 //! - [`normalize`], [`shape_id`], [`Normalizer`]: the text without its literals, and its digest
+//! - [`facts`]: what a text does
+//! - [`split`]: the statements of a text
+//! - [`digest_text`]: the text under which performance_schema counts a statement
 //! - [`mask_password`]: takes out what must not enter a trace
 
+mod digest;
+mod facts;
 mod keyword;
 mod lexer;
 mod literal;
 mod mode;
 mod password;
 mod shape;
+mod split;
 
+pub use digest::digest_text;
+pub use facts::facts;
 pub use mode::{Family, Mode, Server};
 pub use password::mask_password;
 pub use shape::{Normalizer, normalize, shape_id};
+pub use split::split;

@@ -295,9 +295,7 @@ impl<'a> Pass<'a> {
         if !self.value {
             let name = text.get(1..).unwrap_or_default();
             let name = name.strip_prefix(b"`").or(name.strip_prefix(b"'")).unwrap_or(name);
-            self.endless = !["maxscale", "proxysql"].iter().any(|router| {
-                name.get(..router.len()).is_some_and(|name| name.eq_ignore_ascii_case(router.as_bytes()))
-            });
+            self.endless = !router_variable(name);
         }
         self.push(token, text);
     }
@@ -415,8 +413,15 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// True for the name of a user variable that a router reads.
+pub(super) fn router_variable(name: &[u8]) -> bool {
+    let begins =
+        |router: &str| name.get(..router.len()).is_some_and(|name| name.eq_ignore_ascii_case(router.as_bytes()));
+    ["maxscale", "proxysql"].into_iter().any(begins)
+}
+
 /// True for the words before a value that never stays: passwords, and what a replica or a backup sets anew every time.
-fn endless(word: &[u8]) -> bool {
+pub(super) fn endless(word: &[u8]) -> bool {
     matches!(
         word,
         b"password"

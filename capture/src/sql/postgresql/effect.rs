@@ -44,6 +44,8 @@ pub(super) fn settle(statement: &mut Statement, node: &NodeEnum) {
             forget(statement);
             Effect::Read
         }
+        // Statements of the other engine.
+        _ => Effect::Write,
     };
 }
 

@@ -1,12 +1,12 @@
--- Prints system_functions.txt. Run against a fresh cluster of the version wanted:
+-- Prints postgresql_functions.txt. Run against a fresh cluster of the version wanted:
 --
---     psql -XAtq -f system_functions.sql > system_functions.txt
+--     psql -XAtq -f postgresql_functions.sql > postgresql_functions.txt
 --
 -- One line per volatility (i immutable, s stable, v volatile) with the names of the functions whose worst overload
 -- has it.
 
 SELECT '# PostgreSQL ' || current_setting('server_version_num')::int / 10000
-    || ', pg_catalog and information_schema, by the worst overload; made by system_functions.sql';
+    || ', pg_catalog and information_schema, by the worst overload; made by postgresql_functions.sql';
 
 SELECT volatility || ' ' || string_agg(name, ' ' ORDER BY name COLLATE "C")
 FROM (

@@ -1,9 +1,13 @@
 //! What is known of PostgreSQL's own functions and views beside their declared volatility.
 
-use super::Variation;
+use std::sync::Arc;
 
-/// Names by volatility, made from a fresh cluster by `system_functions.sql`.
-pub(super) const TABLE: &str = include_str!("system_functions.txt");
+use splitproof_replay::catalog::Volatility;
+
+use super::{Call, Variation};
+
+/// Names by volatility, made from a fresh cluster by `postgresql_functions.sql`.
+pub(in crate::intent) const TABLE: &str = include_str!("postgresql_functions.txt");
 
 /// Declared volatile, and yet they change nothing and work on a replica. The names of later versions are included.
 const CHANGE_NOTHING: &[&str] = &[
@@ -76,23 +80,37 @@ const MODULES_CHANGE_NOTHING: &[&str] =
 /// Declared stable, and yet a replica refuses them: they give the transaction a number.
 const ASSIGN_TRANSACTION: &[&str] = &["pg_current_xact_id", "txid_current"];
 
+/// What a function of this name and declared volatility does.
+pub(super) fn call(name: &str, volatility: Volatility) -> Call {
+    let shared = || Arc::<str>::from(name);
+    match (name, volatility) {
+        ("set_config" | "setseed", _) => Call::SessionState(shared()),
+        ("currval" | "lastval", _) => Call::SequenceValue(shared()),
+        _ if is_advisory(name) => Call::AdvisoryLock(shared()),
+        _ if assigns_transaction(name) => Call::System(shared()),
+        (_, Volatility::Volatile) if changes_nothing(name) => Call::ChangesNothing(shared()),
+        (_, Volatility::Volatile) => Call::System(shared()),
+        (_, Volatility::Immutable | Volatility::Stable) => Call::Pure,
+    }
+}
+
 /// True for a volatile system function that any node may run.
-pub(super) fn changes_nothing(name: &str) -> bool {
+fn changes_nothing(name: &str) -> bool {
     CHANGE_NOTHING.binary_search(&name).is_ok() || name.starts_with("pg_stat_get_")
 }
 
 /// The same for functions of well-known modules, wherever they are installed.
-pub(super) fn module_changes_nothing(name: &str) -> bool {
+pub(in crate::intent) fn module_changes_nothing(name: &str) -> bool {
     MODULES_CHANGE_NOTHING.binary_search(&name).is_ok()
 }
 
 /// True for a system function that belongs to the primary though it is declared stable.
-pub(super) fn assigns_transaction(name: &str) -> bool {
+fn assigns_transaction(name: &str) -> bool {
     ASSIGN_TRANSACTION.binary_search(&name).is_ok()
 }
 
 /// True for the functions on advisory locks.
-pub(super) fn is_advisory(name: &str) -> bool {
+fn is_advisory(name: &str) -> bool {
     name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_")
 }
 
