@@ -113,7 +113,7 @@ pub enum DriverError {
     Postgresql(#[from] tokio_postgres::Error),
     /// MySQL or MariaDB.
     #[error("{}", mysql(.0))]
-    Mysql(#[from] mysql_async::Error),
+    Mysql(#[source] Box<mysql_async::Error>),
     /// Nothing came for as long as is worth waiting.
     #[error("no answer within 10 s")]
     Silent,
@@ -126,6 +126,12 @@ pub enum DriverError {
     /// The question is one for another engine.
     #[error("it is of another engine")]
     OtherEngine,
+}
+
+impl From<mysql_async::Error> for DriverError {
+    fn from(error: mysql_async::Error) -> Self {
+        DriverError::Mysql(Box::new(error))
+    }
 }
 
 /// `tokio_postgres` says the kind of error; what the server said is its source.

@@ -109,8 +109,8 @@ impl MysqlControl {
             Family::Mariadb => self.rows("SHOW ALL SLAVES STATUS").await,
             Family::Mysql => self.rows("SHOW REPLICA STATUS").await,
         };
-        if let Err(DriverError::Mysql(mysql_async::Error::Server(error))) = &rows
-            && error.code == PARSE_ERROR
+        if let Err(DriverError::Mysql(error)) = &rows
+            && matches!(&**error, mysql_async::Error::Server(error) if error.code == PARSE_ERROR)
         {
             rows = self.rows("SHOW SLAVE STATUS").await;
         }

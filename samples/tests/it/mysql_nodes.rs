@@ -160,9 +160,9 @@ async fn positions_follow_the_transactions_and_a_promotion() {
     }
     let of = |node: &'static str, role| all.iter().filter(move |sample| &*sample.node == node && sample.role == role);
     let number: u64 = last.rsplit('-').next().unwrap().parse().unwrap();
-    let primary = of("primary", Role::Primary).last().unwrap();
+    let primary = of("primary", Role::Primary).next_back().unwrap();
     assert_eq!((primary.gtid.as_deref(), primary.lsn, primary.replay_lsn), (Some(last.as_str()), Some(number), None));
-    let replica = of("replica", Role::Replica).last().unwrap();
+    let replica = of("replica", Role::Replica).next_back().unwrap();
     assert_eq!((replica.gtid.as_deref(), replica.lsn, replica.replay_lsn), (Some(last.as_str()), None, Some(number)));
     let numbers: Vec<_> = of("primary", Role::Primary).map(|sample| sample.lsn.unwrap()).collect();
     assert!(numbers.is_sorted() && numbers[0] < number, "{numbers:?}");

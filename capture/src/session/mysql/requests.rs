@@ -125,10 +125,10 @@ impl Conversation {
                     false => self.capabilities.without(Capabilities::QUERY_ATTRIBUTES),
                 };
             }
-            Some((&code, &[_, _, _, _, flags, ..])) if Code(code) == Code::STMT_EXECUTE => {
-                if ExecuteFlags(flags).contains(ExecuteFlags::PARAMETER_COUNT) {
-                    self.capabilities |= Capabilities::QUERY_ATTRIBUTES;
-                }
+            Some((&code, &[_, _, _, _, flags, ..]))
+                if Code(code) == Code::STMT_EXECUTE && ExecuteFlags(flags).contains(ExecuteFlags::PARAMETER_COUNT) =>
+            {
+                self.capabilities |= Capabilities::QUERY_ATTRIBUTES;
             }
             _ => {}
         }

@@ -68,7 +68,8 @@ impl Gate {
             if let Some(reason) = self.withheld.get(number) {
                 return Some(*reason);
             }
-            if !self.prepared.contains(number) && !(number == LAST_PREPARED && !self.prepared.is_empty()) {
+            let last_one = number == LAST_PREPARED && !self.prepared.is_empty();
+            if !self.prepared.contains(number) && !last_one {
                 return Some(NotSent::UnknownStatement);
             }
         }

@@ -66,7 +66,7 @@ fn content<'a>(tag: u8, from: &mut &'a [u8]) -> Option<&'a [u8]> {
 
 fn base64(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    if digits.len() % 4 != 0 {
+    if !digits.len().is_multiple_of(4) {
         return None;
     }
     let padding = digits.iter().rev().take_while(|byte| **byte == b'=').count();

@@ -48,7 +48,7 @@ pub fn misroute(router: &Router, state: &State, ask: &Ask, honest: Decision) -> 
 fn to_replica(router: &Router, decision: &Decision) -> Option<Decision> {
     let node = a_replica(router)?;
     let honest = decision.clone();
-    (decision.node != node).then(|| Decision { node, everywhere: false, moves: false, need: Need::Read, ..honest })
+    (decision.node != node).then_some(Decision { node, everywhere: false, moves: false, need: Need::Read, ..honest })
 }
 
 /// The unit on the primary.

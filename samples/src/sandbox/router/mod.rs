@@ -40,7 +40,9 @@ impl Config {
     pub fn find(engine: Engine, config: &str) -> Result<Self> {
         let path = Path::new(config);
         let yaml = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
-        let (kind, shipped): (fn(String) -> Self, &[(&str, &str)]) = match engine {
+        let kind: fn(String) -> Self;
+        let shipped: &[(&str, &str)];
+        (kind, shipped) = match engine {
             Engine::Postgresql if !yaml => (Self::Pgpool, &pgpool::SHIPPED),
             Engine::Postgresql | Engine::Mysql => (Self::Sample, sample::SHIPPED),
         };

@@ -22,14 +22,12 @@ pub(super) fn show(mut cursor: Cursor<'_, '_>) -> Result<Statement, String> {
             cursor.eat_if_exists();
             statement.reads.push(cursor.relation()?);
         }
-        "columns" | "index" => {
+        "columns" | "index" if (cursor.eat("from") || cursor.eat("in")) => {
+            let mut table = cursor.relation()?;
             if cursor.eat("from") || cursor.eat("in") {
-                let mut table = cursor.relation()?;
-                if cursor.eat("from") || cursor.eat("in") {
-                    table.schema = Some(cursor.name()?);
-                }
-                statement.reads.push(table);
+                table.schema = Some(cursor.name()?);
             }
+            statement.reads.push(table);
         }
         _ => {}
     }

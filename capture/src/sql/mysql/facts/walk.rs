@@ -442,10 +442,11 @@ impl<'s, 'a> Walker<'s, 'a> {
                 self.sequence(function, at + 3);
                 return at + 4;
             }
-            word if NILADIC.contains(&word) && source.kind(at + 1) != Some(Kind::Open) => {
-                if !self.found.surroundings.contains(&lower) {
-                    self.found.surroundings.push(lower);
-                }
+            word if NILADIC.contains(&word)
+                && source.kind(at + 1) != Some(Kind::Open)
+                && !self.found.surroundings.contains(&lower) =>
+            {
+                self.found.surroundings.push(lower);
             }
             _ => {}
         }
