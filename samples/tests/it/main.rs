@@ -1,6 +1,6 @@
 //! The sandbox against real servers, and the tools against the sandbox.
 //!
-//! - `sandbox`, `mysql_sandbox`, `shop`: the pairs, and the workload through pgpool-II
+//! - `sandbox`, `mysql_sandbox`, `shop`, `mysql_shop`: the pairs, and the workload through pgpool-II
 //! - `replay`, `mysql_replay`: the replayer's promises, through its library; `mysql_nodes`: its control connections
 //! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
 //! - `router`, `router_postgresql`, `router_faults`: the sample router, right and wrong
@@ -14,6 +14,7 @@ mod destinations;
 mod mysql_nodes;
 mod mysql_replay;
 mod mysql_sandbox;
+mod mysql_shop;
 mod pgpool_log;
 mod probe;
 mod replay;
