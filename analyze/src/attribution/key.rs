@@ -17,7 +17,10 @@ const IN_FAILED_TRANSACTION: &str = "25P02";
 pub fn needs_execution(request: &Request) -> bool {
     let executes = matches!(request.kind, Kind::Query | Kind::Execute | Kind::Fetch | Kind::Copy | Kind::Call);
     let reached = request.outcome != Outcome::Skipped && request.error_code.as_deref() != Some(IN_FAILED_TRANSACTION);
-    let portal_only = request.kind == Kind::Execute && !is_mysql(&request.messages) && !request.messages.contains('E') && !request.messages.is_empty();
+    let portal_only = request.kind == Kind::Execute
+        && !is_mysql(&request.messages)
+        && !request.messages.contains('E')
+        && !request.messages.is_empty();
     let empty = request.sql.as_deref().is_some_and(is_blank);
     executes && reached && !portal_only && !empty
 }
@@ -75,7 +78,9 @@ fn mysql(request: &Request) -> Option<Key> {
     hash.update(&[how]);
     match (&request.sql_raw, &request.sql) {
         (Some(raw), _) => hash.update(raw),
-        (None, Some(sql)) => hash.update(sql.trim_end_matches(|end: char| end == ';' || end.is_ascii_whitespace()).as_bytes()),
+        (None, Some(sql)) => {
+            hash.update(sql.trim_end_matches(|end: char| end == ';' || end.is_ascii_whitespace()).as_bytes())
+        }
         (None, None) => return None,
     }
     if request.kind == Kind::Execute {

@@ -57,7 +57,11 @@ pub fn expectations(case: &Case, judge: &mut Judge) -> Vec<Expected> {
             request.outcome = splitproof_capture::trace::Outcome::Error;
         }
         let verdict = session.judge(judge, &request);
-        Expected { intent: step.safe.unwrap_or(verdict.intent), allowed: step.allowed.clone(), verdict }
+        let mut allowed = step.allowed.clone();
+        if step.safe.is_none() && verdict.either {
+            allowed.push(Intent::Primary);
+        }
+        Expected { intent: step.safe.unwrap_or(verdict.intent), allowed, verdict }
     };
     case.session.iter().map(&mut expect).collect()
 }

@@ -203,11 +203,8 @@ fn demand(call: Call) -> Option<Reason> {
 
 /// SET GLOBAL or PERSIST.
 fn server_setting(facts: &Statement) -> Reason {
-    let mut global = facts
-        .state
-        .assignments
-        .iter()
-        .filter(|assignment| matches!(assignment.scope, Scope::Global | Scope::Persist));
+    let mut global =
+        facts.state.assignments.iter().filter(|assignment| matches!(assignment.scope, Scope::Global | Scope::Persist));
     global.next().map_or(Reason::Writes, |assignment| Reason::ServerSetting(assignment.name.as_str().into()))
 }
 

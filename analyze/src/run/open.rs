@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use splitproof_capture::sql::mysql::{Mode, Server};
 use splitproof_capture::sql::Dialect;
+use splitproof_capture::sql::mysql::{Mode, Server};
 use splitproof_capture::trace::{Engine, Reader, Role};
 
 use super::Error;

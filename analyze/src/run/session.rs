@@ -79,8 +79,7 @@ impl Transaction {
         let ok = request.outcome == Outcome::Ok;
         // In a pipeline every request reports the status at the pipeline's end; only the one with the Sync reached it.
         // MySQL has no pipelines of that kind: each answer tells.
-        let told =
-            request.messages.is_empty() || is_mysql(&request.messages) || request.messages.contains(['Q', 'S']);
+        let told = request.messages.is_empty() || is_mysql(&request.messages) || request.messages.contains(['Q', 'S']);
         if let Some(status) = request.transaction.filter(|_| told) {
             self.open = status != TransactionStatus::Idle;
             self.failed = status == TransactionStatus::Failed;
@@ -98,7 +97,8 @@ impl Transaction {
         }
         // COMMIT AND CHAIN opens the next one at once, and so does MySQL's START TRANSACTION inside a transaction. The
         // latter's number tells it from PostgreSQL's, which is passed over.
-        let replaced = control == Some(Control::Begin) && number.is_some() && self.number.is_some_and(|old| Some(old) != number);
+        let replaced =
+            control == Some(Control::Begin) && number.is_some() && self.number.is_some_and(|old| Some(old) != number);
         let chained = matches!(control, Some(Control::Commit | Control::Rollback)) || replaced;
         let ends = was_open && (!self.open || (ok && chained));
         self.number = number.filter(|_| self.open && !(ends && !replaced));

@@ -258,8 +258,7 @@ impl Session {
         let Some(transaction) = &mut self.transaction else {
             return match verdict.intent {
                 Intent::Replica
-                    if self.rules.replica_refuses_serializable
-                        && self.state.isolation == Isolation::Serializable =>
+                    if self.rules.replica_refuses_serializable && self.state.isolation == Isolation::Serializable =>
                 {
                     Verdict::new(Intent::Primary, Reason::Serializable)
                 }

@@ -43,8 +43,15 @@ pub(super) fn variation(name: &str, args: u16) -> Option<Variation> {
         "nextval" | "lastval" | "setval" => Variation::Sequence,
         "last_insert_id" if args == 0 => Variation::GeneratedKey,
         "connection_id" | "ps_current_thread_id" | "ps_thread_id" => Variation::Session,
-        "is_free_lock" | "is_used_lock" | "load_file" | "master_gtid_wait" | "master_pos_wait" | "source_pos_wait"
-        | "version" | "wait_for_executed_gtid_set" | "binlog_gtid_pos" => Variation::Server,
+        "is_free_lock"
+        | "is_used_lock"
+        | "load_file"
+        | "master_gtid_wait"
+        | "master_pos_wait"
+        | "source_pos_wait"
+        | "version"
+        | "wait_for_executed_gtid_set"
+        | "binlog_gtid_pos" => Variation::Server,
         _ if name.starts_with("wsrep_") => Variation::Server,
         _ => return None,
     })
@@ -84,9 +91,20 @@ pub(super) fn is_system_schema(schema: &str) -> bool {
 pub(super) fn shows_server(name: &str) -> bool {
     const SHOWN: &[&str] = &["engine", "events", "locales", "open", "processlist", "profile", "profiles", "status"];
     SHOWN.contains(&name)
-        || ["binary log", "binlog", "engine ", "master", "slave", "replica", "relaylog", "open ", "all slaves", "table status"]
-            .iter()
-            .any(|family| name.starts_with(family))
+        || [
+            "binary log",
+            "binlog",
+            "engine ",
+            "master",
+            "slave",
+            "replica",
+            "relaylog",
+            "open ",
+            "all slaves",
+            "table status",
+        ]
+        .iter()
+        .any(|family| name.starts_with(family))
 }
 
 #[cfg(test)]
