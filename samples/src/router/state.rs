@@ -1,9 +1,9 @@
 //! What a session holds, as far as routing depends on it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use splitproof_capture::sql::{Discard, Isolation, Relation, Statement, StatementKind, TransactionMode};
+use splitproof_capture::sql::{Discard, Isolation, Relation, Scope, Statement, StatementKind, TransactionMode, XaVerb};
 
 use super::node::{NodeId, PRIMARY};
 
@@ -68,7 +68,7 @@ pub enum How {
 }
 
 /// The state of one session.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct State {
     /// The open transaction.
     pub transaction: Option<Transaction>,
@@ -83,9 +83,67 @@ pub struct State {
     cursors: HashMap<String, (NodeId, bool)>,
     prepared: HashMap<String, Arc<Prepared>>,
     generations: u64,
+    mysql: bool,
+    /// MySQL: whether each statement is a transaction of its own.
+    pub autocommit: bool,
+    /// MySQL: where the last statement ran.
+    pub last_node: Option<NodeId>,
+    /// MySQL: LOCK TABLES holds.
+    tables_locked: bool,
+    /// MySQL: SET TRANSACTION waits on the primary for its transaction.
+    transaction_shaped: bool,
+    /// MySQL: user variables whose value the primary alone knows.
+    variables_of_primary: HashSet<String>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State {
+            transaction: None,
+            modes: Modes::default(),
+            pinned: None,
+            wrote: false,
+            temporary: HashMap::new(),
+            cursors: HashMap::new(),
+            prepared: HashMap::new(),
+            generations: 0,
+            mysql: false,
+            autocommit: true,
+            last_node: None,
+            tables_locked: false,
+            transaction_shaped: false,
+            variables_of_primary: HashSet::new(),
+        }
+    }
 }
 
 impl State {
+    /// The state of a session of MySQL or MariaDB.
+    pub fn of_mysql() -> Self {
+        let modes = Modes { read_only: false, isolation: Isolation::RepeatableRead };
+        State { mysql: true, modes, ..State::default() }
+    }
+
+    /// Whether the session is one of MySQL or MariaDB.
+    pub fn is_mysql(&self) -> bool {
+        self.mysql
+    }
+
+    /// Why everything goes to the primary now.
+    pub fn pin(&self) -> Option<&'static str> {
+        let reasons = [
+            (!self.autocommit, "autocommit is off"),
+            (self.tables_locked, "tables are locked"),
+            (self.transaction_shaped, "SET TRANSACTION was said there"),
+        ];
+        self.pinned.or_else(|| reasons.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why))
+    }
+
+    /// Whether the primary alone knows a user variable.
+    pub fn is_variable_of_primary(&self, name: &str) -> bool {
+        self.variables_of_primary.contains(name)
+    }
+
     /// A prepared statement by its name.
     pub fn prepared(&self, name: &str) -> Option<&Arc<Prepared>> {
         self.prepared.get(name)
@@ -121,11 +179,14 @@ impl State {
     pub fn holds_on(&self, node: NodeId) -> bool {
         self.transaction.as_ref().is_some_and(|transaction| transaction.node == node)
             || self.cursors.values().any(|(at, _)| *at == node)
-            || (node == PRIMARY && (!self.temporary.is_empty() || self.pinned.is_some()))
+            || (node == PRIMARY && (!self.temporary.is_empty() || self.pin().is_some()))
     }
 
     /// What a statement that ended well on `node` does to the state.
     pub fn apply(&mut self, statement: &Statement, node: NodeId) {
+        if self.mysql {
+            self.apply_mysql(statement, node);
+        }
         match &statement.kind {
             StatementKind::Begin(mode) if self.transaction.is_none() => self.begin(node, *mode),
             StatementKind::SetTransaction(mode) => {
@@ -196,6 +257,45 @@ impl State {
         }
     }
 
+    /// What only MySQL has.
+    fn apply_mysql(&mut self, statement: &Statement, node: NodeId) {
+        let session = &statement.state;
+        match &statement.kind {
+            StatementKind::LockTables => self.tables_locked = true,
+            // BEGIN unlocks tables as well.
+            StatementKind::UnlockTables | StatementKind::Begin(_) => self.tables_locked = false,
+            StatementKind::Xa { verb: XaVerb::Start } if self.transaction.is_none() => {
+                self.begin(node, TransactionMode::default());
+            }
+            _ => {}
+        }
+        for assignment in &session.assignments {
+            let value = assignment.value.as_deref();
+            match (assignment.scope, assignment.name.as_str()) {
+                (Scope::Session, "autocommit") => self.autocommit = value.is_none_or(is_on),
+                (Scope::Session, "transaction_read_only" | "tx_read_only") => {
+                    self.modes.read_only = value.is_some_and(is_on);
+                }
+                (Scope::Session, "transaction_isolation" | "tx_isolation") => {
+                    let level = value.and_then(|value| Isolation::from_name(&value.replace('-', " ")));
+                    self.modes.isolation = level.unwrap_or(Isolation::RepeatableRead);
+                }
+                (Scope::User, name) if super::need::sets_everywhere(statement) => {
+                    self.variables_of_primary.remove(name);
+                }
+                _ => {}
+            }
+        }
+        if !super::need::sets_everywhere(statement) {
+            self.variables_of_primary.extend(session.variables_written.iter().cloned());
+        }
+        self.transaction_shaped = match &statement.kind {
+            StatementKind::SetTransaction(_) => self.transaction.is_none(),
+            StatementKind::SetVariables | StatementKind::Use { .. } => self.transaction_shaped,
+            _ => false,
+        };
+    }
+
     /// The server says that a transaction is open on `node` that did not begin with BEGIN.
     pub fn begin(&mut self, node: NodeId, mode: TransactionMode) {
         self.transaction = Some(Transaction {
@@ -239,13 +339,22 @@ impl State {
     }
 
     fn restore(&mut self, before: Revertible) {
+        if self.mysql {
+            return;
+        }
         self.modes = before.modes;
         self.temporary = before.temporary;
     }
 
+    /// Whether a rollback takes settings and temporary tables back, as on PostgreSQL.
+    pub fn reverts_settings(&self) -> bool {
+        !self.mysql
+    }
+
     /// A session that was reset; generations go on, since servers may know earlier ones.
-    fn fresh(&self) -> State {
-        State { generations: self.generations, ..State::default() }
+    pub fn fresh(&self) -> State {
+        let as_new = if self.mysql { State::of_mysql() } else { State::default() };
+        State { generations: self.generations, ..as_new }
     }
 }
 

@@ -32,7 +32,7 @@ impl Session<'_> {
         for last in (0..=shared.router.nodes.count()).map(|attempt| attempt == shared.router.nodes.count()) {
             let decision = self.place(&unit, &ask).await?;
             let may_retry =
-                !last && decision.node != PRIMARY && self.state.transaction.is_none() && self.group.is_none();
+                !last && decision.node != PRIMARY && self.ledger.state.transaction.is_none() && self.group.is_none();
             match self.open(decision.node).await {
                 Ok(()) => {}
                 Err(_) if may_retry => continue,
@@ -43,7 +43,7 @@ impl Session<'_> {
             if decision.moves {
                 self.move_transaction(decision.node).await?;
             }
-            let writes = decision.need == Need::Primary || self.state.transaction.is_some();
+            let writes = decision.need == Need::Primary || self.ledger.state.transaction.is_some();
             let counts = writes && decision.node == PRIMARY && fault::remembers(&shared.router.faults, &ask);
             let write = counts.then(|| shared.positions.write());
             self.prepare_in_sql(&unit, &ask, decision.node).await?;
@@ -73,7 +73,7 @@ impl Session<'_> {
     /// Where the unit goes, once its server is as far as it must be.
     async fn place(&mut self, unit: &Unit, ask: &Ask) -> Result<Decision, Ended> {
         let shared = &self.service.shared;
-        let mut decision = shared.router.route(&self.state, ask);
+        let mut decision = shared.router.route(&self.ledger.state, ask);
         if let Some(group) = self.group {
             let leaves = group.only_prepares && !group.failed && decision.node == PRIMARY && group.node != PRIMARY;
             if leaves {
@@ -91,9 +91,9 @@ impl Session<'_> {
         if decision.waits && unit.runs() {
             let patience = fault::patience(&shared.router.faults, shared.router.config.causal_timeout());
             let arrived = shared.positions.wait(&shared.router.nodes, decision.node, patience).await;
-            let stuck = self.state.transaction.as_ref().is_some_and(|transaction| !transaction.fresh);
+            let stuck = self.ledger.state.transaction.as_ref().is_some_and(|transaction| !transaction.fresh);
             if !arrived && !stuck && !fault::goes_stale(&shared.router.faults) {
-                decision.moves = self.state.transaction.as_ref().is_some_and(|transaction| transaction.node != PRIMARY);
+                decision.moves = self.ledger.state.transaction.as_ref().is_some_and(|transaction| transaction.node != PRIMARY);
                 decision.node = PRIMARY;
                 decision.reason = "the replica did not catch up in time".into();
             }
@@ -147,7 +147,7 @@ impl Session<'_> {
                 self.note_prepared(ask, *node, answer);
             }
         }
-        if let Some(done) = self.duplicate.take() {
+        if let Some(done) = self.ledger.duplicate.take() {
             self.run_again(&done).await;
         }
         Ok(())
@@ -157,7 +157,7 @@ impl Session<'_> {
     fn ready(&mut self, node: NodeId, answer: &Answer) -> Result<(), Ended> {
         let Some(status) = answer.status else { return Ok(()) };
         // A client in a transaction elsewhere is still in it.
-        let elsewhere = self.state.transaction.as_ref().is_some_and(|transaction| transaction.node != node);
+        let elsewhere = self.ledger.state.transaction.as_ref().is_some_and(|transaction| transaction.node != node);
         let status = if elsewhere { TransactionStatus::Open } else { status };
         self.client.say(|out| Backend::ReadyForQuery(status).encode(out))
     }
@@ -186,7 +186,7 @@ impl Session<'_> {
         let password = router.config.password(&self.login.user).map(|password| Secret::new(password.as_bytes()));
         let address = router.nodes.get(PRIMARY).map_or("", |node| &node.address);
         let Ok(mut server) = Server::connect(address, &self.login, password.as_ref()).await else { return };
-        for repeat in self.history.settled().iter().chain(done) {
+        for repeat in self.ledger.history.settled().iter().chain(done) {
             if repeat.run(&mut server).await.is_err() {
                 return;
             }
@@ -195,18 +195,18 @@ impl Session<'_> {
 
     /// A transaction in which nothing has happened yet begins again elsewhere.
     async fn move_transaction(&mut self, to: NodeId) -> Result<(), Ended> {
-        let Some(from) = self.state.transaction.as_ref().map(|transaction| transaction.node) else { return Ok(()) };
+        let Some(from) = self.ledger.state.transaction.as_ref().map(|transaction| transaction.node) else { return Ok(()) };
         if let Some(server) = self.server(from)
             && server.query("ROLLBACK").await.is_err()
         {
             self.drop_server(from);
         }
-        let done = self.done.clone();
+        let done = self.ledger.done.clone();
         for repeat in &done {
             let Some(server) = self.server(to) else { break };
             repeat.run(server).await.map_err(|problem| self.lost(to, "57P01".to_owned(), problem))?;
         }
-        if let Some(transaction) = &mut self.state.transaction {
+        if let Some(transaction) = &mut self.ledger.state.transaction {
             transaction.node = to;
         }
         Ok(())
@@ -222,7 +222,7 @@ impl Session<'_> {
             _ => None,
         }));
         for name in names {
-            let Some(prepared) = self.state.prepared(&name).cloned() else { continue };
+            let Some(prepared) = self.ledger.state.prepared(&name).cloned() else { continue };
             let Some(server) = self.server(node) else { return Ok(()) };
             let known = server.prepared.get(&name).copied();
             if known == Some(prepared.generation) || server.status == TransactionStatus::Failed {
@@ -261,7 +261,7 @@ impl Session<'_> {
         for statement in ask.statements() {
             match &statement.kind {
                 StatementKind::Prepare { name, .. } => {
-                    let generation = self.state.prepared(name).map(|prepared| prepared.generation);
+                    let generation = self.ledger.state.prepared(name).map(|prepared| prepared.generation);
                     if let (Some(generation), Some(server)) = (generation, self.server(node)) {
                         server.prepared.insert(name.clone(), generation);
                     }
@@ -297,7 +297,7 @@ impl Session<'_> {
     /// The other servers that will run the unit as well.
     fn others(&self, decision: &Decision) -> Vec<NodeId> {
         let nodes = &self.service.shared.router.nodes;
-        if !decision.everywhere || self.state.transaction.is_some() {
+        if !decision.everywhere || self.ledger.state.transaction.is_some() {
             return decision.others.clone();
         }
         (0..nodes.count()).filter(|node| *node != decision.node && nodes.is_up(*node)).collect()
