@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use super::node::{NodeId, Nodes};
 use super::mysql::control::Control as Mysql;
+use super::node::{NodeId, Nodes};
 use super::postgresql::control::Control as Postgresql;
 
 /// Where positions and lag come from.

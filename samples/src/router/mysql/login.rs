@@ -1,6 +1,6 @@
 //! As whom a session goes to its servers, and the proof that they want.
 
-use mysql_common::scramble::{scramble_ed25519, scramble_native, scramble_sha256};
+use mysql_common::scramble::{create_response_for_ed25519, scramble_native, scramble_sha256};
 use splitproof_capture::mysql::auth::{caching_sha2, plugin};
 use splitproof_capture::mysql::{Attributes, Capabilities, ChangeUser, HandshakeResponse, Secret, Unencodable};
 
@@ -74,12 +74,12 @@ pub(super) fn proof(method: &[u8], scramble: &[u8], password: Option<&str>) -> R
     let proof = match method {
         plugin::NATIVE_PASSWORD => scramble_native(scramble, password.as_bytes()).map(|proof| proof.to_vec()),
         plugin::CACHING_SHA2_PASSWORD => scramble_sha256(scramble, password.as_bytes()).map(|proof| proof.to_vec()),
-        plugin::ED25519 => {
-            let nonce = scramble.first_chunk::<32>().ok_or("the server's scramble is not of 32 bytes")?;
-            Some(scramble_ed25519(nonce, password.as_bytes()).to_vec())
-        }
+        plugin::ED25519 => Some(create_response_for_ed25519(password.as_bytes(), scramble).to_vec()),
         _ => {
-            return Err(format!("it asks for authentication by {}, which this router cannot do", method.escape_ascii()));
+            return Err(format!(
+                "it asks for authentication by {}, which this router cannot do",
+                method.escape_ascii()
+            ));
         }
     };
     proof.ok_or_else(|| "no proof can be made of the password".to_owned())
@@ -90,7 +90,8 @@ pub(super) fn more(data: &[u8]) -> Result<(), String> {
     match data {
         [caching_sha2::FAST_AUTH_SUCCESS] => Ok(()),
         [caching_sha2::FULL_AUTHENTICATION] => {
-            Err("it does not have the password in its cache yet, and wants it in clear; log in once by other means".into())
+            Err("it does not have the password in its cache yet, and wants it in clear; log in once by other means"
+                .into())
         }
         _ => Err("it goes on with a method in a way that this router does not know".into()),
     }

@@ -1,6 +1,8 @@
 //! The answer to a command, as it comes: what to pass on, and what it says.
 
-use splitproof_capture::mysql::{Answer as Message, Capabilities, Exchange, Invalid, OkPacket, Packet, PrepareOk, Status};
+use splitproof_capture::mysql::{
+    Answer as Message, Capabilities, Exchange, Invalid, OkPacket, Packet, PrepareOk, Status,
+};
 
 /// What became of a command.
 #[derive(Debug, Default)]

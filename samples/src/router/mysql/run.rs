@@ -233,7 +233,9 @@ impl Session<'_> {
             }
             What::Reset if answer.error.is_none() => server.forget_all(),
             What::Database => server.database_changed = true,
-            _ => server.database_changed |= unit.ask.any(|statement| matches!(statement.kind, StatementKind::Use { .. })),
+            _ => {
+                server.database_changed |= unit.ask.any(|statement| matches!(statement.kind, StatementKind::Use { .. }))
+            }
         }
         Ok(answer)
     }
@@ -351,7 +353,8 @@ impl Session<'_> {
         let user = String::from_utf8_lossy(change.user).into_owned();
         let config = &self.service.shared.router.config;
         super::start::authenticate(&mut self.client, &user, None, &[], config).await?;
-        let attributes = change.attributes.map(|attributes| splitproof_capture::mysql::Attributes::bytes(attributes.iter()));
+        let attributes =
+            change.attributes.map(|attributes| splitproof_capture::mysql::Attributes::bytes(attributes.iter()));
         let password = config.password(&user);
         self.login = super::login::Login {
             user,
@@ -420,7 +423,8 @@ impl Session<'_> {
         let (Some(statement), None) = (statements.next(), statements.next()) else { return Vec::new() };
         let StatementKind::Deallocate { name: Some(name) } = &statement.kind else { return Vec::new() };
         let servers = self.servers.iter().enumerate();
-        let holders = servers.filter(|(_, server)| server.as_ref().is_some_and(|server| server.names.contains_key(name)));
+        let holders =
+            servers.filter(|(_, server)| server.as_ref().is_some_and(|server| server.names.contains_key(name)));
         holders.map(|(node, _)| node).collect()
     }
 
@@ -444,7 +448,11 @@ impl Session<'_> {
             session,
             seq,
             sql: unit.ask.texts.first().map_or_else(String::new, |text| text.sql.to_string()),
-            destinations: [decision.node].iter().chain(others).map(|node| shared.router.nodes.name(*node).to_owned()).collect(),
+            destinations: [decision.node]
+                .iter()
+                .chain(others)
+                .map(|node| shared.router.nodes.name(*node).to_owned())
+                .collect(),
             reason: decision.reason.to_string(),
             fault: decision.fault.map(|fault| fault.name().to_owned()),
         });

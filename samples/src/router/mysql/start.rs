@@ -61,7 +61,8 @@ impl Service {
         };
         let ask = async { timeout(PATIENCE, ask).await.unwrap_or_else(|_| Err("it does not greet".to_owned())) };
         let greeting = self.greeting.get_or_try_init(|| ask).await;
-        greeting.map_err(|problem| Ended::Server { code: 2003, problem: format!("the primary at {address}: {problem}") })
+        greeting
+            .map_err(|problem| Ended::Server { code: 2003, problem: format!("the primary at {address}: {problem}") })
     }
 }
 
@@ -69,7 +70,8 @@ impl Service {
 pub(super) async fn begin(client: &mut Client, service: &Service, connection: u32) -> Result<Login, Ended> {
     let begin = async {
         let greeting = service.greeting().await?;
-        let offered = greeting.capabilities.without(NOT_OFFERED) | Capabilities::PLUGIN_AUTH | Capabilities::SECURE_CONNECTION;
+        let offered =
+            greeting.capabilities.without(NOT_OFFERED) | Capabilities::PLUGIN_AUTH | Capabilities::SECURE_CONNECTION;
         let scramble = scramble();
         let (start, rest) = scramble.split_first_chunk().ok_or(Ended::Gone)?;
         let mut payload = Vec::new();
@@ -133,7 +135,8 @@ pub(super) async fn authenticate(
 }
 
 fn login(response: &HandshakeResponse<'_>, capabilities: Capabilities) -> Login {
-    let attributes = response.attributes.map(|attributes| splitproof_capture::mysql::Attributes::bytes(attributes.iter()));
+    let attributes =
+        response.attributes.map(|attributes| splitproof_capture::mysql::Attributes::bytes(attributes.iter()));
     Login {
         user: String::from_utf8_lossy(response.user).into_owned(),
         database: response.database.filter(|name| !name.is_empty()).map(<[u8]>::to_vec),

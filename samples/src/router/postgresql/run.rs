@@ -93,7 +93,8 @@ impl Session<'_> {
             let arrived = shared.positions.wait(&shared.router.nodes, decision.node, patience).await;
             let stuck = self.ledger.state.transaction.as_ref().is_some_and(|transaction| !transaction.fresh);
             if !arrived && !stuck && !fault::goes_stale(&shared.router.faults) {
-                decision.moves = self.ledger.state.transaction.as_ref().is_some_and(|transaction| transaction.node != PRIMARY);
+                decision.moves =
+                    self.ledger.state.transaction.as_ref().is_some_and(|transaction| transaction.node != PRIMARY);
                 decision.node = PRIMARY;
                 decision.reason = "the replica did not catch up in time".into();
             }
@@ -195,7 +196,9 @@ impl Session<'_> {
 
     /// A transaction in which nothing has happened yet begins again elsewhere.
     async fn move_transaction(&mut self, to: NodeId) -> Result<(), Ended> {
-        let Some(from) = self.ledger.state.transaction.as_ref().map(|transaction| transaction.node) else { return Ok(()) };
+        let Some(from) = self.ledger.state.transaction.as_ref().map(|transaction| transaction.node) else {
+            return Ok(());
+        };
         if let Some(server) = self.server(from)
             && server.query("ROLLBACK").await.is_err()
         {
