@@ -11,7 +11,7 @@ use splitproof_samples::Sandbox;
 use splitproof_samples::router::Fault;
 use splitproof_samples::sandbox::Plan;
 
-use crate::router::{Running, parsed};
+use crate::router::{Running, parsed, shipped};
 use crate::router_postgresql::wait;
 
 /// The pair with a few tables.
@@ -534,5 +534,28 @@ fn a_file_of_the_client_goes_to_the_primary() {
         });
         client.query_drop("LOAD DATA LOCAL INFILE 'notes' INTO TABLE imports").await.unwrap();
         assert_eq!(ask(&mut client, "SELECT COUNT(*) FROM imports WHERE id > 100").await, Ok(Some("2".to_owned())));
+    });
+}
+
+#[test]
+fn rules_decide_by_the_text() {
+    let pair = pair();
+    let today = pair.router(&shipped("today.yaml"), &[]);
+    let candidate = pair.router(&shipped("candidate.yaml"), &[]);
+    wait(async {
+        let (mut right, mut wrong) = (connect(&today).await, connect(&candidate).await);
+        // Loud.
+        assert_eq!(ask(&mut right, "SELECT audit_login(1)").await, Ok(Some("1".to_owned())));
+        assert_eq!(ask(&mut wrong, "SELECT audit_login(1)").await, Err(1290));
+        // Silent: the load, and the transaction.
+        let page = "SELECT @@server_id FROM users ORDER BY id LIMIT 2";
+        let transaction = "SELECT @@server_id FROM users WHERE id = 2";
+        for (client, server_of_page, server_inside) in [(&mut right, "2", "1"), (&mut wrong, "1", "2")] {
+            assert_eq!(ask(client, page).await, Ok(Some(server_of_page.to_owned())));
+            ask(client, "BEGIN").await.unwrap();
+            ask(client, "UPDATE users SET credit = credit WHERE id = 2").await.unwrap();
+            assert_eq!(ask(client, transaction).await, Ok(Some(server_inside.to_owned())));
+            ask(client, "COMMIT").await.unwrap();
+        }
     });
 }

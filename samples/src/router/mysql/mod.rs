@@ -5,19 +5,22 @@
 //!
 //! - [`start`][]: the greeting and authentication; [`connections`][]: who is connected, for KILL
 //! - [`session`][]: one client's life
-//! - `run`: a command, from the decision to the last byte of its answer
+//! - `unit`: a command, as far as a router must know it; `run`: from the decision to the last byte of its answer
+//! - `aside`: commands that the router sees to itself: closing, another user, KILL
 //! - `prepared`: statements of the binary protocol, each under one number on whatever server it runs
 //! - `outgoing`: a command as the packets for one server
 //! - `exchange`, `progress`: sending, and passing the answer on
-//! - `settle`: what a command leaves behind
+//! - `settle`, `elsewhere`: what a command leaves behind, and what the session's other servers must do because of it
 //! - `client`, `server`, `login`, `pool`: connections
 //! - [`control`][]: the router's own questions
 //!
 //! Not offered to clients: TLS, compression, query attributes.
 
+mod aside;
 mod client;
 pub mod connections;
 pub mod control;
+mod elsewhere;
 mod exchange;
 mod login;
 mod outgoing;
@@ -29,6 +32,7 @@ mod server;
 pub mod session;
 mod settle;
 pub mod start;
+mod unit;
 
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@ use splitproof_capture::sql::StatementKind;
 
 use super::prepared;
 use super::progress::Answer;
-use super::run::{Unit, What};
 use super::server::Server;
 use super::session::Session;
+use super::unit::{Unit, What};
 use crate::router::node::NodeId;
 
 /// Something that a server did and another one must do as well.

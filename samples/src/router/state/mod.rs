@@ -1,11 +1,15 @@
 //! What a session holds, as far as routing depends on it.
+//!
+//! `mysql` has what only MySQL and MariaDB have.
+
+mod mysql;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use splitproof_capture::sql::{Discard, Isolation, Relation, Scope, Statement, StatementKind, TransactionMode, XaVerb};
+use splitproof_capture::sql::{Discard, Isolation, Relation, Statement, StatementKind, TransactionMode};
 
-use super::node::{NodeId, PRIMARY};
+use crate::router::node::{NodeId, PRIMARY};
 
 /// The modes of later transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,30 +122,9 @@ impl Default for State {
 }
 
 impl State {
-    /// The state of a session of MySQL or MariaDB.
-    pub fn of_mysql() -> Self {
-        let modes = Modes { read_only: false, isolation: Isolation::RepeatableRead };
-        State { mysql: true, modes, ..State::default() }
-    }
-
     /// Whether the session is one of MySQL or MariaDB.
     pub fn is_mysql(&self) -> bool {
         self.mysql
-    }
-
-    /// Why everything goes to the primary now.
-    pub fn pin(&self) -> Option<&'static str> {
-        let reasons = [
-            (!self.autocommit, "autocommit is off"),
-            (self.tables_locked, "tables are locked"),
-            (self.transaction_shaped, "SET TRANSACTION was said there"),
-        ];
-        self.pinned.or_else(|| reasons.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why))
-    }
-
-    /// Whether the primary alone knows a user variable.
-    pub fn is_variable_of_primary(&self, name: &str) -> bool {
-        self.variables_of_primary.contains(name)
     }
 
     /// A prepared statement by its name.
@@ -255,45 +238,6 @@ impl State {
                 }
             }
         }
-    }
-
-    /// What only MySQL has.
-    fn apply_mysql(&mut self, statement: &Statement, node: NodeId) {
-        let session = &statement.state;
-        match &statement.kind {
-            StatementKind::LockTables => self.tables_locked = true,
-            // BEGIN unlocks tables as well.
-            StatementKind::UnlockTables | StatementKind::Begin(_) => self.tables_locked = false,
-            StatementKind::Xa { verb: XaVerb::Start } if self.transaction.is_none() => {
-                self.begin(node, TransactionMode::default());
-            }
-            _ => {}
-        }
-        for assignment in &session.assignments {
-            let value = assignment.value.as_deref();
-            match (assignment.scope, assignment.name.as_str()) {
-                (Scope::Session, "autocommit") => self.autocommit = value.is_none_or(is_on),
-                (Scope::Session, "transaction_read_only" | "tx_read_only") => {
-                    self.modes.read_only = value.is_some_and(is_on);
-                }
-                (Scope::Session, "transaction_isolation" | "tx_isolation") => {
-                    let level = value.and_then(|value| Isolation::from_name(&value.replace('-', " ")));
-                    self.modes.isolation = level.unwrap_or(Isolation::RepeatableRead);
-                }
-                (Scope::User, name) if super::need::sets_everywhere(statement) => {
-                    self.variables_of_primary.remove(name);
-                }
-                _ => {}
-            }
-        }
-        if !super::need::sets_everywhere(statement) {
-            self.variables_of_primary.extend(session.variables_written.iter().cloned());
-        }
-        self.transaction_shaped = match &statement.kind {
-            StatementKind::SetTransaction(_) => self.transaction.is_none(),
-            StatementKind::SetVariables | StatementKind::Use { .. } => self.transaction_shaped,
-            _ => false,
-        };
     }
 
     /// The server says that a transaction is open on `node` that did not begin with BEGIN.
