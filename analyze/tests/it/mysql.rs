@@ -120,6 +120,20 @@ fn a_user_variable_is_missed_by_what_reads_it() {
     assert_eq!(lost.candidate.session_state_missed.len(), 1);
 }
 
+/// What a query left on the replica is not on the primary.
+#[test]
+fn what_was_left_on_a_replica_is_asked_for_there() {
+    let text = "
+        1 10..12 SELECT n INTO @n FROM stock WHERE id = 1 -> S1
+        1 20..22 SELECT @n -> S1
+        1 30..32 SHOW WARNINGS -> S1";
+    assert!(alone(text).candidate.session_state_missed.is_empty());
+    for at in ["SELECT @n -> ", "SHOW WARNINGS -> "] {
+        let lost = alone(&text.replace(&format!("{at}S1"), &format!("{at}P1"))).candidate.session_state_missed;
+        assert_eq!(lost.len(), if at.starts_with("SELECT") { 2 } else { 1 }, "{at}: {lost:?}");
+    }
+}
+
 #[test]
 fn staleness_is_judged_by_sequence_numbers() {
     let text = "
