@@ -1,4 +1,5 @@
-# demo: the whole job on a real pair behind a real pgpool-II    test: every test, with real servers
+# demo: the whole job on a real pair behind a router; ENGINE=postgresql (default) or mysql
+# test: every test, with real servers
 # bench: speed against peers, as ratios                            lint: formatting, clippy, rustdoc
 # install: the three tools into PREFIX (default /usr/local)
 #
@@ -6,6 +7,7 @@
 
 CARGO ?= cargo
 PREFIX ?= /usr/local
+ENGINE ?= postgresql
 CARGO_TARGET_DIR ?= $(CURDIR)/target
 export CARGO CARGO_TARGET_DIR
 
@@ -14,7 +16,7 @@ RELEASE = --release --workspace --locked
 .PHONY: demo test bench lint install build prepare
 
 demo: build
-	samples/demo.sh
+	ENGINE=$(ENGINE) samples/demo.sh
 
 test: build
 	$(CARGO) test $(RELEASE)

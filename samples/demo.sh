@@ -1,9 +1,20 @@
 #!/usr/bin/env bash
-# The whole job on real parts: a PostgreSQL primary with a streaming standby, pgpool-II in front, a recorded
-# window of the sample shop, three replays, two comparisons. Prints every command that it runs.
+# The whole job on real parts: a primary with a replica, a router in front, a recorded window of the sample shop, three
+# replays, two comparisons. Prints every command that it runs.
 #
-# Everything goes to $SPLITPROOF_DEMO (default /tmp/splitproof-demo). Exit code 0: the tool judged as it should.
+# ENGINE=postgresql (the default) takes a streaming standby and pgpool-II, ENGINE=mysql a MariaDB replica and the sample
+# router. Everything goes to $SPLITPROOF_DEMO (default /tmp/splitproof-demo). Exit code 0: the tool judged as it should.
 set -euo pipefail
+
+engine=${ENGINE:-postgresql}
+case $engine in
+postgresql) pair="PostgreSQL with a streaming standby" router=pgpool ;;
+mysql) pair="MariaDB with a replica that follows by GTID" router="the sample router" ;;
+*)
+    echo "ENGINE=$engine: not known; give one of: postgresql, mysql" >&2
+    exit 2
+    ;;
+esac
 
 bin=${CARGO_TARGET_DIR:-$(dirname "$0")/../target}/release
 samples=$(cd "$(dirname "$0")" && pwd)
@@ -26,8 +37,8 @@ mkdir -p "$work"
 cd "$work"
 trap 'splitproof-sandbox down || true' EXIT
 
-say "A primary, a streaming standby, and the shop's data"
-run splitproof-sandbox create
+say "$pair, and the shop's data"
+run splitproof-sandbox create --engine "$engine"
 run splitproof-sandbox up
 run splitproof-sandbox load
 run splitproof-sandbox snapshot
@@ -40,14 +51,14 @@ if run splitproof-sandbox record -o window; then
 else
     echo "no right to capture packets here; the shipped recording takes its place"
     rm -rf window
-    run splitproof-capture packets -o window "$samples/shop-postgresql.pcap"
+    run splitproof-capture packets -o window "$samples/shop-$engine.pcap"
     replay=()
 fi
 run splitproof-capture show window --shapes 5
 
 # Every run starts from the same bytes.
 for configuration in today today-again candidate; do
-    say "Replay through pgpool's configuration ${configuration%-again}"
+    say "Replay through $router, configured as ${configuration%-again}"
     run splitproof-sandbox restore
     run splitproof-sandbox router "${configuration%-again}"
     code=0

@@ -11,6 +11,7 @@ use splitproof_samples::record::Recorder;
 use splitproof_samples::sandbox::state::Backends;
 use splitproof_samples::sandbox::{Plan, StatementLog};
 use splitproof_samples::shop::{Summary, Workload};
+use splitproof_samples::sysbench::Sysbench;
 use tokio::runtime::Runtime;
 
 /// A real primary, a replica and a router, in a directory of their own: PostgreSQL with pgpool-II, or MariaDB with the
@@ -47,7 +48,11 @@ enum Command {
         primary_port: Option<u16>,
     },
     /// Load the sample shop's schema and seed data into the running pair
-    Load,
+    Load {
+        /// Load sysbench's tables instead (MariaDB)
+        #[arg(long)]
+        sysbench: bool,
+    },
     /// Start both nodes and wait until the replica has caught up
     Up,
     /// Stop the router and both nodes
@@ -101,12 +106,15 @@ enum Command {
         #[command(flatten)]
         run: Run,
     },
-    /// Record the packets of the sample shop's clients at the primary's port
+    /// Record the packets of the sample shop's clients, or of sysbench, at the primary's port
     Record {
         /// A file whose name ends in .pcap is written by tcpdump; anything else is a trace, written by
         /// `splitproof-capture live`
         #[arg(short, long)]
         output: PathBuf,
+        /// Record sysbench's oltp_read_write instead (MariaDB); it knows no pace
+        #[arg(long, value_name = "HOW")]
+        sysbench: Option<Statements>,
         #[command(flatten)]
         run: Run,
     },
@@ -123,6 +131,15 @@ enum GeneralLog {
     File,
     /// Into the table mysql.general_log
     Table,
+}
+
+/// How sysbench sends its statements.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Statements {
+    /// As texts
+    Text,
+    /// Prepared, in the binary protocol
+    Prepared,
 }
 
 /// How the clients run.
@@ -166,14 +183,17 @@ impl Cli {
             Command::Router { config, direct, arguments } => {
                 sandbox.router_with(&config, if direct { Backends::Nodes } else { Backends::Taps }, &arguments)?;
             }
-            Command::Load => sandbox.load_shop()?,
+            Command::Load { sysbench: false } => sandbox.load_shop()?,
+            Command::Load { sysbench: true } => sandbox.load_sysbench(Sysbench::default())?,
             Command::Workload { through_router, run } => {
                 let ports = sandbox.ports();
-                let workload = run.workload(if through_router { ports.router } else { ports.primary })?;
+                let workload =
+                    run.workload(sandbox.engine(), if through_router { ports.router } else { ports.primary })?;
                 let start = Instant::now();
                 print(&Runtime::new()?.block_on(workload.run())?, start);
             }
-            Command::Record { output, run } => run.record(&mut sandbox, &output)?,
+            Command::Record { output, sysbench: None, run } => run.record(&mut sandbox, &output)?,
+            Command::Record { output, sysbench: Some(how), run } => run.record_sysbench(&mut sandbox, &output, how)?,
             Command::Snapshot => sandbox.snapshot()?,
             Command::Restore => sandbox.restore()?,
             Command::Pause => sandbox.pause_replay()?,
@@ -198,8 +218,9 @@ fn engine(word: &str) -> Result<Engine, String> {
 }
 
 impl Run {
-    fn workload(&self, port: u16) -> Result<Workload> {
+    fn workload(&self, engine: Engine, port: u16) -> Result<Workload> {
         Ok(Workload {
+            engine,
             port,
             clients: usize::try_from(self.clients)?,
             requests: self.requests,
@@ -210,17 +231,34 @@ impl Run {
     }
 
     fn record(&self, sandbox: &mut Sandbox, output: &Path) -> Result<()> {
-        let recorder = if output.extension().is_some_and(|extension| extension == "pcap") {
-            Recorder::Tcpdump
-        } else {
-            // The tools are built and installed side by side.
-            Recorder::Capture(std::env::current_exe()?.with_file_name("splitproof-capture"))
-        };
         let start = Instant::now();
-        let workload = self.workload(sandbox.ports().primary)?;
-        print(&sandbox.record(&recorder, output, workload)?, start);
+        let workload = self.workload(sandbox.engine(), sandbox.ports().primary)?;
+        print(&sandbox.record(&recorder(output)?, output, workload)?, start);
         Ok(())
     }
+
+    fn record_sysbench(&self, sandbox: &mut Sandbox, output: &Path, how: Statements) -> Result<()> {
+        let bench = Sysbench {
+            prepared: matches!(how, Statements::Prepared),
+            threads: u32::try_from(self.clients)?,
+            transactions: self.requests.div_ceil(Sysbench::STATEMENTS),
+            seconds: self.seconds,
+            seed: u32::try_from(self.seed)?,
+            ..Sysbench::default()
+        };
+        let done = sandbox.record_while(&recorder(output)?, output, |sandbox| sandbox.run_sysbench(bench))?;
+        println!("{} statements in {} transactions; {} failed", done.queries, done.transactions, done.failed);
+        Ok(())
+    }
+}
+
+/// Who writes such an output.
+fn recorder(output: &Path) -> Result<Recorder> {
+    if output.extension().is_some_and(|extension| extension == "pcap") {
+        return Ok(Recorder::Tcpdump);
+    }
+    // The tools are built and installed side by side.
+    Ok(Recorder::Capture(std::env::current_exe()?.with_file_name("splitproof-capture")))
 }
 
 fn print(summary: &Summary, start: Instant) {

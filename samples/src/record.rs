@@ -29,26 +29,41 @@ pub enum Recorder {
 }
 
 impl Sandbox {
-    /// Runs the workload against the primary while its packets on the loopback interface are recorded into
-    /// `output`.
+    /// Runs the shop's clients against the primary while their packets are recorded; see [`Sandbox::record_while`].
+    pub fn record(&mut self, recorder: &Recorder, output: &Path, workload: Workload) -> Result<Summary> {
+        let runtime = tokio::runtime::Runtime::new().at("start threads for", self.dir())?;
+        self.record_while(recorder, output, |_| runtime.block_on(workload.run()))
+    }
+
+    /// Does some work while the packets at the primary's port on the loopback interface are recorded into `output`.
     ///
     /// The replica is stopped meanwhile: its replication stream passes through the same port, and a window
     /// before there is a router holds clients only.
-    pub fn record(&mut self, recorder: &Recorder, output: &Path, workload: Workload) -> Result<Summary> {
+    pub fn record_while<T>(
+        &mut self,
+        recorder: &Recorder,
+        output: &Path,
+        work: impl FnOnce(&Self) -> Result<T>,
+    ) -> Result<T> {
         self.need_nodes()?;
         self.replica().stop(Stop::Fast)?;
-        let recorded = self.record_primary(recorder, output, workload);
+        let recorded = self.record_primary(recorder, output, work);
         self.up()?;
         recorded
     }
 
-    fn record_primary(&self, recorder: &Recorder, output: &Path, workload: Workload) -> Result<Summary> {
-        let running = Running::start(recorder, self.ports().primary, output, self.dir())?;
-        let runtime = tokio::runtime::Runtime::new().at("start threads for", self.dir())?;
-        let summary = runtime.block_on(workload.run())?;
+    fn record_primary<T>(
+        &self,
+        recorder: &Recorder,
+        output: &Path,
+        work: impl FnOnce(&Self) -> Result<T>,
+    ) -> Result<T> {
+        let port = format!("{}={}", self.ports().primary, self.engine().as_str());
+        let running = Running::start(recorder, self.ports().primary, &port, output, self.dir())?;
+        let done = work(self)?;
         std::thread::sleep(SETTLE);
         running.finish()?;
-        Ok(summary)
+        Ok(done)
     }
 }
 
@@ -60,7 +75,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(recorder: &Recorder, port: u16, output: &Path, dir: &Path) -> Result<Self> {
+    fn start(recorder: &Recorder, port: u16, port_as: &str, output: &Path, dir: &Path) -> Result<Self> {
         let log = dir.join("log").join("recorder.log");
         let messages = File::create(&log).at("create", &log)?;
         let mut command = match recorder {
@@ -74,7 +89,7 @@ impl Running {
             }
             Recorder::Capture(program) => {
                 let mut capture = Command::new(program);
-                capture.args(["live", "-i", "lo", "--port", &format!("{port}=postgresql")]).arg("-o").arg(output);
+                capture.args(["live", "-i", "lo", "--port", port_as]).arg("-o").arg(output);
                 capture.stdout(Stdio::null());
                 capture
             }

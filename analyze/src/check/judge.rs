@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use splitproof_capture::sql::StatementKind;
 use splitproof_capture::trace::Role;
 
 use super::{Case, Finding, FindingKind, Step};
@@ -57,7 +56,11 @@ pub fn expectations(case: &Case, judge: &mut Judge) -> Vec<Expected> {
             request.outcome = splitproof_capture::trace::Outcome::Error;
         }
         let verdict = session.judge(judge, &request);
-        Expected { intent: step.safe.unwrap_or(verdict.intent), allowed: step.allowed.clone(), verdict }
+        let mut allowed = step.allowed.clone();
+        if step.safe.is_none() && verdict.either {
+            allowed.push(Intent::Primary);
+        }
+        Expected { intent: step.safe.unwrap_or(verdict.intent), allowed, verdict }
     };
     case.session.iter().map(&mut expect).collect()
 }
@@ -174,7 +177,7 @@ impl<'a> Steps<'a> {
     fn pins(&self, findings: &mut Vec<Finding>) {
         let mut origins: HashMap<&Pin, &[usize]> = HashMap::new();
         for (statement, _, expected, executed) in self.iter() {
-            if inserts(&expected.verdict) && !executed.nodes.is_empty() {
+            if expected.verdict.generates_key() && !executed.nodes.is_empty() {
                 origins.insert(&Pin::InsertId, &executed.nodes);
             }
             let Some(pin) = &expected.verdict.pin else { continue };
@@ -182,7 +185,7 @@ impl<'a> Steps<'a> {
                 continue;
             }
             // What a statement leaves where it runs is new each time, and what the one before left lives where that ran.
-            let anew = matches!(pin, Pin::Variable(_)) && expected.intent != Intent::Same;
+            let anew = matches!(pin, Pin::Variable(_)) && expected.verdict.makes(pin);
             let before = || {
                 let ran = self.executed.get(..statement).unwrap_or_default();
                 ran.iter().rev().find(|executed| !executed.nodes.is_empty()).map(|executed| &executed.nodes[..])
@@ -261,13 +264,6 @@ impl<'a> Steps<'a> {
 /// An error's code with what it is: PostgreSQL's have five characters, MySQL's and MariaDB's are smaller numbers.
 fn name(code: &str) -> String {
     if code.len() == 5 { format!("SQLSTATE {code}") } else { format!("error {code}") }
-}
-
-/// True for a statement whose generated key LAST_INSERT_ID() tells.
-fn inserts(verdict: &Verdict) -> bool {
-    let statements = verdict.profile.iter().flat_map(|profile| &profile.statements);
-    let mut kinds = statements.map(|statement| &statement.does().facts.kind);
-    kinds.any(|kind| matches!(kind, StatementKind::Insert | StatementKind::Replace | StatementKind::LoadData { .. }))
 }
 
 /// Statements after which no earlier setting counts.

@@ -2,6 +2,7 @@
 //!
 //! - [`transaction`]: transactions whose statements ran on different nodes
 //! - [`state`]: session state that missed a node
+//! - [`ties`]: user variables, insert ids and warnings asked for on another node than they were left on
 //! - [`extra`]: executions that no client asked for, and writes that ran twice
 //!
 //! What one request alone shows (write leakage, accidental primary reads, stale reads) is counted by the queries of
@@ -9,6 +10,7 @@
 
 pub mod extra;
 pub mod state;
+pub mod ties;
 pub mod transaction;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use splitproof_capture::sql::{State, StatementKind};
 use splitproof_capture::trace::Role;
 
 use super::{Profile, Reason};
@@ -189,6 +190,34 @@ impl Verdict {
         let statements = self.profile.iter().flat_map(|profile| &profile.statements);
         let mut read = statements.flat_map(|statement| &statement.facts.state.variables_read);
         read.any(|read| read == name)
+    }
+
+    /// True when a statement makes what it is tied to, so that an earlier one of that name does not matter.
+    pub fn makes(&self, pin: &Pin) -> bool {
+        let mut statements =
+            self.profile.iter().flat_map(|profile| &profile.statements).map(|statement| statement.does());
+        match pin {
+            Pin::Variable(name) => {
+                let written = |state: &State| state.variables_written.iter().any(|written| **written == **name);
+                statements.any(|statement| written(&statement.facts.state)) && !self.reads_variable(name)
+            }
+            Pin::TemporaryTable(_) => {
+                statements.any(|statement| matches!(statement.facts.kind, StatementKind::Create { .. }))
+            }
+            _ => false,
+        }
+    }
+
+    /// True for a statement (MySQL and MariaDB) whose generated key LAST_INSERT_ID() tells.
+    pub fn generates_key(&self) -> bool {
+        let mut statements =
+            self.profile.iter().flat_map(|profile| &profile.statements).map(|statement| statement.does());
+        statements.any(|statement| {
+            matches!(
+                statement.facts.kind,
+                StatementKind::Insert | StatementKind::Replace | StatementKind::LoadData { .. }
+            )
+        })
     }
 
     /// True when the verdict rests on not knowing what the statement does.

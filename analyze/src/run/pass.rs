@@ -15,6 +15,7 @@ use crate::comparison::{Attributed, Destination};
 use crate::engine::{Row, RowWriter};
 use crate::findings::extra::Extras;
 use crate::findings::state::States;
+use crate::findings::ties::Ties;
 use crate::findings::transaction::Transactions;
 use crate::findings::{Step, extra, shorten, state, transaction};
 use crate::intent::{self, Control, Intent, Pin};
@@ -84,6 +85,7 @@ struct Judging<'a> {
     sessions: HashMap<u64, Session>,
     transactions: Transactions,
     states: States,
+    ties: Ties,
     extras: Extras,
     commits: Commits,
     /// Tables whose contents may differ in each run, since when, and why.
@@ -109,6 +111,7 @@ impl<'a> Judging<'a> {
             sessions: HashMap::new(),
             transactions: Transactions::new(names.clone()),
             states: States::new(names.clone()),
+            ties: Ties::default(),
             extras: Extras::new(names.clone()),
             names,
             commits: Commits::default(),
@@ -181,6 +184,7 @@ impl<'a> Judging<'a> {
         };
         if matches!(request.kind, Kind::Reset | Kind::ChangeUser) && request.outcome == Outcome::Ok {
             self.states.end(request.session);
+            self.ties.end(request.session);
         }
         let inside = verdict.transaction.is_some();
         if needed && inside {
@@ -188,6 +192,10 @@ impl<'a> Judging<'a> {
         }
         if needed && verdict.control.is_none() && request.outcome == Outcome::Ok {
             self.states.step(&step, inside);
+            // What is split inside a transaction is found there.
+            if self.ties.is_lost(&step) && !inside {
+                self.states.pinned(&step);
+            }
         }
         if verdict.intent == Intent::Same && verdict.on_primary && verdict.control.is_none() && !inside {
             let elsewhere = nodes.as_deref().is_some_and(|nodes| nodes.iter().any(|&node| !self.is_primary(node)));
@@ -230,6 +238,7 @@ impl<'a> Judging<'a> {
         if request.kind == Kind::Disconnect {
             self.transactions.end(request.session);
             self.states.end(request.session);
+            self.ties.end(request.session);
             self.sessions.remove(&request.session);
         }
         self.since_settled += 1;

@@ -5,5 +5,6 @@ mod check;
 mod command;
 mod compare;
 mod engine;
+mod mysql;
 mod scenario;
 mod staleness;

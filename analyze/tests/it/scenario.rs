@@ -5,7 +5,7 @@
 //!                                              connection 7, and on the standby over 8
 //! 1 20..22 SELECT 1 -> S8:20.5..21             with the time of the execution
 //! P7 30..31 DISCARD ALL                        an execution that no client asked for
-//! 1 40..42 SELECT n FROM stock -> S8 | sum=5 rows=1 error=25006 outcome=lost with=a,b recorded=9.3 in=pipeline
+//! 1 40..42 SELECT n FROM stock -> S8 | sum=5 rows=1 error=25006 outcome=lost with=a,b recorded=9.3 tx=open
 //! @50 P lsn=100                                a sample of the primary's position
 //! @50 S replay=90 time=48                      one of the standby's
 //! ```
@@ -17,15 +17,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use std::path::Path;
 
-use splitproof_capture::sql::shape_id;
+use splitproof_capture::sql::{Dialect, shape_id};
 use splitproof_capture::trace::{
     Engine, Kind, Losses, Options, Outcome, Param, Position, Request, Role, Sink, TransactionStatus, Writer,
 };
 use splitproof_replay::catalog::{Catalog, VaryingDefault};
 
 /// A run, as rows.
-#[derive(Default)]
 pub struct Scenario {
+    pub engine: Engine,
     pub clients: Vec<Request>,
     /// The primary's trace and the standby's.
     pub nodes: [Vec<Request>; 2],
@@ -47,7 +47,8 @@ struct Site {
 }
 
 pub fn scenario(text: &str) -> Scenario {
-    let mut run = Scenario::default();
+    let mut run =
+        Scenario { engine: Engine::Postgresql, clients: Vec::new(), nodes: Default::default(), positions: Vec::new() };
     let mut seqs: HashMap<(usize, u64), u32> = HashMap::new();
     let mut status: HashMap<u64, TransactionStatus> = HashMap::new();
     let (mut first, mut last): (BTreeMap<u64, i64>, BTreeMap<u64, i64>) = Default::default();
@@ -81,7 +82,7 @@ pub fn scenario(text: &str) -> Scenario {
             last.insert(session, i64::MAX);
         }
         let now = status.entry(session).or_insert(TransactionStatus::Idle);
-        *now = next_status(*now, sql, row.outcome);
+        *now = row.transaction.unwrap_or_else(|| next_status(*now, sql, row.outcome));
         row.transaction = Some(*now);
         first.entry(session).or_insert(start);
         let latest = last.entry(session).or_insert(end);
@@ -140,6 +141,7 @@ fn request(session: u64, seq: u32, start: i64, end: Option<i64>, sql: &str, flag
                 (row.checksum_full, row.checksum_rows, row.checksum_rowset) = (Some(sum), Some(sum), Some(sum));
             }
             "rows" => row.rows = value.parse().ok(),
+            "tx" => row.transaction = TransactionStatus::from_word(value),
             "affected" => row.affected = value.parse().ok(),
             "error" => {
                 row.error_code = Some(value.into());
@@ -217,10 +219,33 @@ fn position(text: &str) -> Position {
     position
 }
 
+/// The same lines as a run of MariaDB: commands, shapes and statuses as its protocol has them. `with=` makes a binary
+/// execute, `kind=` other commands.
+pub fn mysql(text: &str) -> Scenario {
+    let mut run = scenario(text);
+    run.engine = Engine::Mysql;
+    let [primary, standby] = &mut run.nodes;
+    for row in run.clients.iter_mut().chain(primary).chain(standby) {
+        row.messages = match row.kind {
+            Kind::Query => "03".into(),
+            Kind::Execute => "17".into(),
+            Kind::Ping => "0e".into(),
+            Kind::Reset => "1f".into(),
+            _ => continue,
+        };
+        row.transaction = row.transaction.filter(|_| row.error_code.is_none()).map(|status| match status {
+            TransactionStatus::Failed => TransactionStatus::Open,
+            status => status,
+        });
+        row.shape_id = row.sql.as_deref().map(|sql| Dialect::of(Engine::Mysql).shape_id(sql));
+    }
+    run
+}
+
 impl Scenario {
     /// Writes the run as a directory. The default of `orders.id` is a sequence.
     pub fn write(&self, dir: &Path) {
-        let mut writer = Writer::create(dir, Options::new(Engine::Postgresql, "replay")).unwrap();
+        let mut writer = Writer::create(dir, Options::new(self.engine, "replay")).unwrap();
         for row in &self.clients {
             writer.request(row.clone());
         }
@@ -246,7 +271,7 @@ impl Scenario {
 
     /// Writes only what the clients saw, as a recording.
     pub fn write_recording(&self, dir: &Path) {
-        let mut writer = Writer::create(dir, Options::new(Engine::Postgresql, "packets")).unwrap();
+        let mut writer = Writer::create(dir, Options::new(self.engine, "packets")).unwrap();
         for row in &self.clients {
             writer.request(Request { recorded_session: None, recorded_seq: None, ..row.clone() });
         }

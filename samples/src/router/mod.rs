@@ -6,18 +6,21 @@
 //! - [`cli`], [`config`]: flags and the configuration file
 //! - [`node`][]: the servers, their weights and their health
 //! - [`text`], [`need`], [`rules`]: what a statement is, and where it belongs: by its meaning, or by rules on its text
-//! - [`state`], [`history`]: what a session holds, and which settings every server of it must have seen
+//! - [`state`], [`history`], [`ledger`]: what a session holds, which settings every server of it must have seen, and how
+//!   its statements change both
 //! - [`route`][]: the decision; [`fault`][]: how a named fault changes it
 //! - [`position`][]: causal reads
 //! - [`log`][]: the decision log
-//! - [`postgresql`][]: the protocol, with its clients' side and its servers' side
+//! - [`postgresql`], [`mysql`]: the protocols, each with its clients' side and its servers' side
 //! - [`serve`][]: the listener
 
 pub mod cli;
 pub mod config;
 pub mod fault;
 pub mod history;
+pub mod ledger;
 pub mod log;
+pub mod mysql;
 pub mod need;
 pub mod node;
 pub mod position;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
+use super::mysql::control::Control as Mysql;
 use super::node::{NodeId, Nodes};
 use super::postgresql::control::Control as Postgresql;
 
@@ -18,6 +19,8 @@ use super::postgresql::control::Control as Postgresql;
 pub enum Source {
     /// PostgreSQL: log sequence numbers.
     Postgresql(Postgresql),
+    /// MySQL and MariaDB: global transaction identifiers.
+    Mysql(Mysql),
 }
 
 /// Why a server could not be asked.
@@ -30,6 +33,7 @@ impl Source {
     async fn primary(&self, nodes: &Nodes) -> Result<Arc<str>, Unasked> {
         match self {
             Source::Postgresql(control) => control.primary(nodes).await,
+            Source::Mysql(control) => control.primary(nodes).await,
         }
     }
 
@@ -37,6 +41,7 @@ impl Source {
     async fn wait(&self, nodes: &Nodes, node: NodeId, position: &str, patience: Duration) -> Result<bool, Unasked> {
         match self {
             Source::Postgresql(control) => control.wait(nodes, node, position, patience).await,
+            Source::Mysql(control) => control.wait(nodes, node, position, patience).await,
         }
     }
 
@@ -44,6 +49,7 @@ impl Source {
     async fn lag(&self, nodes: &Nodes, node: NodeId) -> Result<Duration, Unasked> {
         match self {
             Source::Postgresql(control) => control.lag(nodes, node).await,
+            Source::Mysql(control) => control.lag(nodes, node).await,
         }
     }
 }

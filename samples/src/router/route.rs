@@ -118,13 +118,14 @@ impl Router {
         }
         if let Some(transaction) = state.transaction.as_ref().filter(|_| self.config.transaction_persistent) {
             // Its settings are repeated elsewhere when it commits.
-            let stay = Decision { everywhere: false, ..go(transaction.node, "in a transaction".into()) };
+            let stay = go(transaction.node, "in a transaction".into());
+            let stay = Decision { everywhere: stay.everywhere && !state.reverts_settings(), ..stay };
             return match transaction.fresh && self.config.mode == Mode::Parsed {
                 true => self.place_fresh_transaction(state, ask, stay),
                 false => stay,
             };
         }
-        if let Some(why) = state.pinned {
+        if let Some(why) = state.pin() {
             return go(PRIMARY, why.into());
         }
         match wanted.need {
@@ -169,7 +170,7 @@ impl Router {
                 if mode.read_only == Some(true)
                     && mode.isolation.unwrap_or(transaction.modes.isolation) != Isolation::Serializable)
         });
-        if transaction.node == PRIMARY && becomes_read_only && stay.need == Need::Nothing && state.pinned.is_none() {
+        if transaction.node == PRIMARY && becomes_read_only && stay.need == Need::Nothing && state.pin().is_none() {
             let (node, reason) = self.reader("the transaction becomes read only".into());
             return Decision { node, moves: node != PRIMARY, reason, ..stay };
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
@@ -11,7 +11,7 @@ use super::fault;
 use super::log::DecisionLog;
 use super::node::Engine;
 use super::position::{Positions, Source};
-use super::{Config, Faults, Nodes, Router, postgresql};
+use super::{Config, Faults, Nodes, Router, mysql, postgresql};
 use crate::router::text::Texts;
 
 /// What all sessions share.
@@ -38,7 +38,10 @@ impl Shared {
         let mut nodes = Nodes::new(addresses, control, &config);
         fault::looks_away(&faults, &mut nodes);
         fault::never_retries(&faults, &mut nodes);
-        let source = Source::Postgresql(postgresql::control::Control::new(&config, nodes.count()));
+        let source = match engine {
+            Engine::Postgresql => Source::Postgresql(postgresql::control::Control::new(&config, nodes.count())),
+            Engine::Mysql => Source::Mysql(mysql::control::Control::new(&config, nodes.count())),
+        };
         let positions = Positions::new(source, nodes.count());
         Shared { router: Router { engine, config, nodes, faults, texts: Texts::new(engine) }, positions, log }
     }
@@ -55,14 +58,14 @@ pub async fn serve(shared: Arc<Shared>, listener: TcpListener) -> std::io::Resul
             shared.positions.watch(&shared.router.nodes, interval).await;
         });
     }
-    let service = Arc::new(postgresql::Service::new(shared));
+    let service = Service::new(shared);
     let mut sessions = 0;
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     sessions += 1;
-                    tasks.spawn(postgresql::session::serve(Arc::clone(&service), sessions, stream));
+                    service.spawn(&mut tasks, sessions, stream);
                 }
                 // Out of file descriptors, or a client that was gone again: the next one may fare better.
                 Err(error) => {
@@ -77,4 +80,26 @@ pub async fn serve(shared: Arc<Shared>, listener: TcpListener) -> std::io::Resul
     }
     tasks.shutdown().await;
     Ok(())
+}
+
+/// One of the protocols.
+enum Service {
+    Postgresql(Arc<postgresql::Service>),
+    Mysql(Arc<mysql::Service>),
+}
+
+impl Service {
+    fn new(shared: Arc<Shared>) -> Self {
+        match shared.router.engine {
+            Engine::Postgresql => Service::Postgresql(Arc::new(postgresql::Service::new(shared))),
+            Engine::Mysql => Service::Mysql(Arc::new(mysql::Service::new(shared))),
+        }
+    }
+
+    fn spawn(&self, tasks: &mut JoinSet<()>, id: u64, stream: TcpStream) {
+        match self {
+            Service::Postgresql(service) => tasks.spawn(postgresql::session::serve(Arc::clone(service), id, stream)),
+            Service::Mysql(service) => tasks.spawn(mysql::session::serve(Arc::clone(service), id, stream)),
+        };
+    }
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use splitproof_capture::sql::{self, Statement};
+use splitproof_capture::sql::mysql::Mode;
+use splitproof_capture::sql::{self, Dialect, Statement};
 
 use super::node::Engine;
 
@@ -20,6 +21,7 @@ pub struct Text {
     pub statements: Vec<Arc<Statement>>,
     /// Whether it could not be parsed.
     pub unparsable: bool,
+    dialect: Dialect,
     digest: OnceLock<String>,
 }
 
@@ -27,9 +29,13 @@ impl Text {
     fn new(engine: Engine, sql: &str) -> Self {
         let facts = match engine {
             Engine::Postgresql => sql::postgresql::facts(sql),
-            Engine::Mysql => sql::postgresql::facts(sql),
+            Engine::Mysql => sql::mysql::facts(sql, &Mode::default()),
         };
         Text {
+            dialect: match engine {
+                Engine::Postgresql => Dialect::Postgresql,
+                Engine::Mysql => Dialect::Mysql(Mode::default()),
+            },
             sql: sql.into(),
             statements: facts.statements.into_iter().map(Arc::new).collect(),
             unparsable: facts.error.is_some(),
@@ -39,7 +45,7 @@ impl Text {
 
     /// The text without its literals.
     pub fn digest(&self) -> &str {
-        self.digest.get_or_init(|| sql::normalize(&self.sql).replace("/**/", "").trim().to_owned())
+        self.digest.get_or_init(|| self.dialect.normalize(&self.sql).replace("/**/", "").trim().to_owned())
     }
 
     /// True when a comment stands before the statement.

@@ -285,6 +285,11 @@ impl Sandbox {
         }
     }
 
+    /// The answer to a command that only a MariaDB pair has.
+    pub(crate) fn unsupported(&self, what: &'static str) -> Error {
+        server::unsupported(self.state.engine, &self.dir, what)
+    }
+
     fn save(&self) -> Result<()> {
         self.state.save(&self.dir)
     }

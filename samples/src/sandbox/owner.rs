@@ -70,6 +70,9 @@ impl Owner {
     }
 }
 
+/// The exit status of a tool that could not be started.
+pub(crate) const NO_START: &str = "no start";
+
 /// Runs a tool to its end and gives what it printed on stdout. On failure the error holds its output and the
 /// tail of the server log `log_file`.
 pub fn run(mut command: Command, log_file: Option<&Path>) -> Result<String> {
@@ -80,7 +83,7 @@ pub fn run(mut command: Command, log_file: Option<&Path>) -> Result<String> {
         output,
         log: log_file.map(log::tail).unwrap_or_default(),
     };
-    let output = command.output().map_err(|error| failed("no start".to_owned(), error.to_string()))?;
+    let output = command.output().map_err(|error| failed(NO_START.to_owned(), error.to_string()))?;
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
         return Ok(stdout);

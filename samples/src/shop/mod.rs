@@ -1,34 +1,46 @@
 //! The sample shop: a schema with seed data, and clients that use it as an application does.
 //!
 //! - [`Workload`]: how many clients, how fast, how long
-//! - [`client`]: one connection, message by message
 //! - `session`: one client's life: its pace, its rows, its deck of actions
-//! - `browse`, `buy`, `housekeeping`, `report`: the actions, by what they are for
 //! - `courier`: a write on one connection and the read of it on another
+//! - `postgresql`, `mysql`: the clients and their actions in each engine's protocol and dialect. [`client`] is a connection
+//!   to PostgreSQL; [`driver`] and [`wire`] are two kinds of connections to MariaDB
 //!
 //! Each client works on rows and identifiers of its own, so that a recording can be replayed: the literals
 //! in it stay valid whatever order the clients come in.
 
-mod browse;
-mod buy;
-pub mod client;
 mod courier;
-mod housekeeping;
-mod report;
+mod mysql;
+mod postgresql;
 mod session;
 
+pub use mysql::{driver, wire};
+pub use postgresql::client;
+pub use session::Role;
+
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::{Duration, Instant};
+
+use session::{Client, Life, Session};
+use splitproof_capture::trace::Engine;
 
 use crate::error::{Error, Result};
 use crate::sandbox::{DATABASE, Sandbox};
 
-/// The schema with its seed data.
-pub const SCHEMA: &str = include_str!("../../shop/schema.sql");
+/// The schema with its seed data, in this engine's dialect.
+fn schema(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgresql => include_str!("../../shop/postgresql.sql"),
+        Engine::Mysql => include_str!("../../shop/mysql.sql"),
+    }
+}
 
 /// How the shop's clients behave.
 #[derive(Debug, Clone, Copy)]
 pub struct Workload {
+    /// What they speak.
+    pub engine: Engine,
     /// Port on 127.0.0.1 to connect to.
     pub port: u16,
     /// Clients of the shop, at most [`Workload::MOST_CLIENTS`]; two report clients and a courier with two
@@ -51,7 +63,7 @@ pub struct Summary {
     pub sessions: u64,
     /// Requests sent.
     pub requests: u64,
-    /// Errors that the server answered, by SQLSTATE.
+    /// Errors that the server answered, by SQLSTATE (PostgreSQL) or number (MySQL).
     pub errors: BTreeMap<String, u64>,
 }
 
@@ -60,8 +72,9 @@ impl Workload {
     pub const MOST_CLIENTS: usize = 11;
 
     /// The size of the shipped recording: some 3000 requests in some 20 seconds.
-    pub fn on(port: u16) -> Self {
+    pub fn on(engine: Engine, port: u16) -> Self {
         Self {
+            engine,
             port,
             clients: 10,
             requests: 3000,
@@ -73,6 +86,14 @@ impl Workload {
 
     /// Runs all clients to their end.
     pub async fn run(self) -> Result<Summary> {
+        match self.engine {
+            Engine::Postgresql => self.run_as::<postgresql::client::Client, postgresql::client::Client>().await,
+            Engine::Mysql => self.run_as::<mysql::driver::Driver, mysql::wire::Wire>().await,
+        }
+    }
+
+    /// Runs the shop and the courier with one kind of client, and the reports with another.
+    async fn run_as<C: Client, R: Client>(self) -> Result<Summary> {
         let deadline = Instant::now() + self.time;
         let shop = self.clients.clamp(1, Self::MOST_CLIENTS);
         let actors = shop + 3;
@@ -80,15 +101,12 @@ impl Workload {
         let mut tasks = tokio::task::JoinSet::new();
         for number in 0..actors {
             let rng = fastrand::Rng::with_seed(self.seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
-            let life = session::Life { port: self.port, pace: self.pace, deadline, share };
-            tasks.spawn(async move {
-                let lived = match number.checked_sub(shop) {
-                    None => session::Session::live(number, rng, life, session::Role::Shop).await,
-                    Some(0 | 1) => session::Session::live(number, rng, life, session::Role::Report).await,
-                    Some(_) => courier::live(rng, life).await,
-                };
-                lived.map_err(|broken| Error::Workload { session: number, what: broken.to_string() })
-            });
+            let life = Life { port: self.port, pace: self.pace, deadline, share };
+            match number.checked_sub(shop) {
+                None => tasks.spawn(named(number, Session::<C>::live(number, rng, life, Role::Shop))),
+                Some(0 | 1) => tasks.spawn(named(number, Session::<R>::live(number, rng, life, Role::Report))),
+                Some(_) => tasks.spawn(named(number, courier::live::<C>(rng, life))),
+            };
         }
         let mut total = Summary::default();
         while let Some(ended) = tasks.join_next().await {
@@ -99,7 +117,16 @@ impl Workload {
     }
 }
 
+/// Adds the client's number to its error.
+async fn named<B: Display>(number: usize, life: impl Future<Output = Result<Summary, B>>) -> Result<Summary> {
+    life.await.map_err(|broken| Error::Workload { session: number, what: broken.to_string() })
+}
+
 impl Summary {
+    fn count_error(&mut self, code: &str) {
+        *self.errors.entry(code.to_owned()).or_default() += 1;
+    }
+
     fn add(&mut self, other: Self) {
         self.sessions += other.sessions;
         self.requests += other.requests;
@@ -110,9 +137,9 @@ impl Summary {
 }
 
 impl Sandbox {
-    /// Loads the shop's schema and seed data into the running pair, and waits until the standby has them.
+    /// Loads the shop's schema and seed data into the running pair, and waits until the replica has them.
     pub fn load_shop(&self) -> Result<()> {
-        self.primary().sql(DATABASE, SCHEMA)?;
+        self.primary().sql(DATABASE, schema(self.engine()))?;
         self.wait_caught_up()
     }
 }

@@ -1,12 +1,12 @@
-//! One client's life.
+//! One client's life, whatever the engine: its pace, its rows, its deck of actions.
 
+use std::fmt::Display;
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
-use super::client::{Answer, Broken, Client};
-use super::{Summary, browse, buy, housekeeping, report};
-use crate::sandbox::DATABASE;
+use super::Summary;
 
 /// What all clients share.
 #[derive(Debug, Clone, Copy)]
@@ -24,10 +24,70 @@ pub struct Life {
 /// What a client is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The shop's application, as user `shop`.
+    /// The shop's application.
     Shop,
-    /// Reports, as user `report`, which may only read.
+    /// The shop's work in the background.
+    Worker,
+    /// Reports, which may only read.
     Report,
+}
+
+impl Role {
+    /// Whom it logs in as.
+    pub fn user(self) -> &'static str {
+        match self {
+            Self::Shop | Self::Worker => "shop",
+            Self::Report => "report",
+        }
+    }
+
+    /// What it calls itself.
+    pub fn application(self) -> &'static str {
+        match self {
+            Self::Shop => "web",
+            Self::Worker => "worker",
+            Self::Report => "reports",
+        }
+    }
+}
+
+/// A connection in one engine's protocol, with what clients do on it.
+pub trait Client: Sized + Send + 'static {
+    /// Something that a client does: one request, or several that belong together.
+    type Action: Copy + Send + Sync + 'static;
+    /// Why a client cannot go on.
+    type Broken: Display + Send + 'static;
+
+    /// How often each action is in a client's deck. Every card is dealt once before any comes again, so that even a
+    /// short run has each of them.
+    fn deck(role: Role) -> &'static [(Self::Action, usize)];
+
+    /// Connects to 127.0.0.1.
+    fn connect(port: u16, role: Role) -> impl Future<Output = Result<Self, Self::Broken>> + Send;
+
+    /// Does what a driver does on every new connection.
+    fn introduce(session: &mut Session<Self>, role: Role) -> impl Future<Output = Result<(), Self::Broken>> + Send;
+
+    /// Does an action.
+    fn perform(
+        session: &mut Session<Self>,
+        action: Self::Action,
+    ) -> impl Future<Output = Result<(), Self::Broken>> + Send;
+
+    /// Runs a text; gives the code of the error that it ended with.
+    fn ask(&mut self, sql: &str) -> impl Future<Output = Result<Option<String>, Self::Broken>> + Send;
+
+    /// Requests sent so far.
+    fn requests(&self) -> u64;
+
+    /// Says goodbye; gives the requests sent in all.
+    fn leave(self) -> impl Future<Output = Result<u64, Self::Broken>> + Send;
+}
+
+/// What a server answered.
+pub trait Answered {
+    /// The code of the error that the answer ended with.
+    fn error_code(&self) -> Option<String>;
 }
 
 /// Users and articles that belong to one client alone.
@@ -40,11 +100,11 @@ const IDS_EACH: i32 = 10_000;
 
 /// One client with its connection.
 #[derive(Debug)]
-pub struct Session {
+pub struct Session<C> {
     /// Its number, which its rows and identifiers follow from.
     pub number: usize,
     /// The connection.
-    pub client: Client,
+    pub client: C,
     /// Its own source of chance.
     pub rng: Rng,
     role: Role,
@@ -53,22 +113,20 @@ pub struct Session {
     summary: Summary,
 }
 
-impl Session {
+impl<C: Client> Session<C> {
     /// Connects, deals actions until its share of requests is sent, and says goodbye.
-    pub async fn live(number: usize, mut rng: Rng, life: Life, role: Role) -> Result<Summary, Broken> {
+    pub async fn live(number: usize, mut rng: Rng, life: Life, role: Role) -> Result<Summary, C::Broken> {
         // Not all at once.
         pause(&mut rng, life.pace / 2).await;
         let base = i32::try_from(number).unwrap_or_default();
-        let client = connect(life, role).await?;
+        let client = C::connect(life.port, role).await?;
         let summary = Summary { sessions: 1, ..Summary::default() };
         let next_id = FIRST_ID + base * IDS_EACH;
         let mut session = Self { number, client, rng, role, life, next_id, summary };
-        session.introduce().await?;
+        C::introduce(&mut session, role).await?;
         'life: loop {
-            let mut deck = match role {
-                Role::Shop => Action::deck(&SHOP),
-                Role::Report => Action::deck(&REPORT),
-            };
+            let mut deck: Vec<_> =
+                C::deck(role).iter().flat_map(|(action, count)| std::iter::repeat_n(*action, *count)).collect();
             session.rng.shuffle(&mut deck);
             for action in deck {
                 let sent = session.summary.requests + session.client.requests();
@@ -76,45 +134,25 @@ impl Session {
                     break 'life;
                 }
                 pause(&mut session.rng, life.pace).await;
-                session.perform(action).await?;
+                C::perform(&mut session, action).await?;
             }
         }
-        session.summary.requests += session.client.terminate().await?;
+        session.summary.requests += session.client.leave().await?;
         Ok(session.summary)
     }
 
-    /// What a driver prepares on every new connection.
-    async fn introduce(&mut self) -> Result<(), Broken> {
-        match self.role {
-            Role::Shop => browse::prepare(self).await,
-            Role::Report => report::prepare(self).await,
-        }
-    }
-
     /// Goes and comes back, as a pool does with a connection that has lived long enough.
-    pub async fn reconnect(&mut self) -> Result<(), Broken> {
-        let fresh = connect(self.life, self.role).await?;
-        self.summary.requests += std::mem::replace(&mut self.client, fresh).terminate().await?;
+    pub async fn reconnect(&mut self) -> Result<(), C::Broken> {
+        let fresh = C::connect(self.life.port, self.role).await?;
+        self.summary.requests += std::mem::replace(&mut self.client, fresh).leave().await?;
         self.summary.sessions += 1;
-        self.introduce().await
+        C::introduce(self, self.role).await
     }
 
-    /// Runs a text; an error is counted and the client goes on, as an application would.
-    pub async fn query(&mut self, sql: &str) -> Result<Answer, Broken> {
-        let answer = self.client.query(sql).await?;
-        Ok(self.note(answer))
-    }
-
-    /// Sends the queued messages with a Sync.
-    pub async fn sync(&mut self) -> Result<Answer, Broken> {
-        let answer = self.client.sync().await?;
-        Ok(self.note(answer))
-    }
-
-    /// Counts an error of an answer.
-    pub fn note(&mut self, answer: Answer) -> Answer {
-        if let Some((code, _)) = &answer.error {
-            *self.summary.errors.entry(code.clone()).or_default() += 1;
+    /// Counts the error that an answer may be.
+    pub fn note<A: Answered>(&mut self, answer: A) -> A {
+        if let Some(code) = answer.error_code() {
+            self.summary.count_error(&code);
         }
         answer
     }
@@ -127,6 +165,11 @@ impl Session {
     /// An article of this client's own.
     pub fn sku(&mut self) -> i32 {
         own(&mut self.rng, self.number, SKUS_EACH)
+    }
+
+    /// Any article; read only what nobody changes of it.
+    pub fn any_sku(&mut self) -> i32 {
+        self.rng.i32(1..=200)
     }
 
     /// A user that may be anybody's; read only what nobody changes of it.
@@ -149,160 +192,6 @@ impl Session {
     pub async fn think(&mut self) {
         tokio::time::sleep(Duration::from_micros(self.rng.u64(0..3000))).await;
     }
-
-    async fn perform(&mut self, action: Action) -> Result<(), Broken> {
-        match action {
-            Action::Article => browse::article(self).await,
-            Action::ArticleByText => browse::article_by_text(self).await,
-            Action::PersonInBinary => browse::person_in_binary(self).await,
-            Action::Person => browse::person(self).await,
-            Action::OrderPage => browse::order_page(self).await,
-            Action::OrderLines => browse::order_lines(self).await,
-            Action::OpenOrders => browse::open_orders(self).await,
-            Action::Tagged => browse::tagged(self).await,
-            Action::Commented => browse::commented(self).await,
-            Action::Batch => browse::batch(self).await,
-            Action::Coherent => browse::coherent(self).await,
-            Action::Pages => browse::pages(self).await,
-            Action::Login => buy::login(self).await,
-            Action::SignUp => buy::sign_up(self).await,
-            Action::Profile => buy::profile(self).await,
-            Action::Order => buy::order(self).await,
-            Action::OrderTwice => buy::order_twice(self).await,
-            Action::Pay => buy::pay(self).await,
-            Action::LookThenBuy => buy::look_then_buy(self).await,
-            Action::ChangeOfMind => buy::change_of_mind(self).await,
-            Action::Duplicate => buy::duplicate(self).await,
-            Action::Basket => housekeeping::basket(self).await,
-            Action::Exclusive => housekeeping::exclusive(self).await,
-            Action::Settings => housekeeping::settings(self).await,
-            Action::Cursor => housekeeping::cursor(self).await,
-            Action::Import => housekeeping::import(self).await,
-            Action::Export => housekeeping::export(self).await,
-            Action::Prepared => housekeeping::prepared(self).await,
-            Action::Notify => housekeeping::notify(self).await,
-            Action::Explain => housekeeping::explain(self).await,
-            Action::Several => housekeeping::several(self).await,
-            Action::Rebuild => housekeeping::rebuild(self).await,
-            Action::Clock => housekeeping::clock(self).await,
-            Action::Reconnect => self.reconnect().await,
-            Action::Revenue => report::revenue(self).await,
-            Action::TopArticles => report::top_articles(self).await,
-            Action::Totals => report::totals(self).await,
-            Action::Snapshot => report::snapshot(self).await,
-            Action::Dump => report::dump(self).await,
-            Action::Plan => report::plan(self).await,
-        }
-    }
-}
-
-/// Something a client does: one request, or several that belong together. The modules say what each is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
-    Article,
-    ArticleByText,
-    PersonInBinary,
-    Person,
-    OrderPage,
-    OrderLines,
-    OpenOrders,
-    Tagged,
-    Commented,
-    Batch,
-    Coherent,
-    Pages,
-    Login,
-    SignUp,
-    Profile,
-    Order,
-    OrderTwice,
-    Pay,
-    LookThenBuy,
-    ChangeOfMind,
-    Duplicate,
-    Basket,
-    Exclusive,
-    Settings,
-    Cursor,
-    Import,
-    Export,
-    Prepared,
-    Notify,
-    Explain,
-    Several,
-    Rebuild,
-    Clock,
-    Reconnect,
-    Revenue,
-    TopArticles,
-    Totals,
-    Snapshot,
-    Dump,
-    Plan,
-}
-
-/// How often each action is in a shop client's deck. Every card is dealt once before any comes again, so that
-/// even a short run has each of them.
-const SHOP: [(Action, usize); 34] = [
-    (Action::Article, 8),
-    (Action::ArticleByText, 6),
-    (Action::PersonInBinary, 2),
-    (Action::Person, 4),
-    (Action::OrderPage, 4),
-    (Action::OrderLines, 4),
-    (Action::OpenOrders, 2),
-    (Action::Tagged, 2),
-    (Action::Commented, 1),
-    (Action::Batch, 2),
-    (Action::Coherent, 2),
-    (Action::Pages, 1),
-    (Action::Login, 3),
-    (Action::SignUp, 1),
-    (Action::Profile, 3),
-    (Action::Order, 3),
-    (Action::OrderTwice, 1),
-    (Action::Pay, 3),
-    (Action::LookThenBuy, 2),
-    (Action::ChangeOfMind, 1),
-    (Action::Duplicate, 1),
-    (Action::Basket, 1),
-    (Action::Exclusive, 1),
-    (Action::Settings, 1),
-    (Action::Cursor, 1),
-    (Action::Import, 1),
-    (Action::Export, 1),
-    (Action::Prepared, 1),
-    (Action::Notify, 1),
-    (Action::Explain, 1),
-    (Action::Several, 1),
-    (Action::Rebuild, 1),
-    (Action::Clock, 1),
-    (Action::Reconnect, 1),
-];
-
-/// The deck of a report client.
-const REPORT: [(Action, usize); 7] = [
-    (Action::Revenue, 4),
-    (Action::TopArticles, 4),
-    (Action::Totals, 4),
-    (Action::Snapshot, 2),
-    (Action::Dump, 1),
-    (Action::Plan, 1),
-    (Action::Reconnect, 1),
-];
-
-impl Action {
-    fn deck(counts: &[(Self, usize)]) -> Vec<Self> {
-        counts.iter().flat_map(|(action, count)| std::iter::repeat_n(*action, *count)).collect()
-    }
-}
-
-async fn connect(life: Life, role: Role) -> Result<Client, Broken> {
-    let (user, application) = match role {
-        Role::Shop => ("shop", "web"),
-        Role::Report => ("report", "reports"),
-    };
-    Client::connect(life.port, user, DATABASE, application).await
 }
 
 fn own(rng: &mut Rng, number: usize, each: i32) -> i32 {

@@ -149,7 +149,12 @@ fn a_router_is_watched_from_behind() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let trace = home.path().join("trace");
     runtime.block_on(record(sandbox.ports().primary, &trace, |port| async move {
-        let workload = Workload { clients: 3, requests: 300, pace: Duration::from_millis(3), ..Workload::on(port) };
+        let workload = Workload {
+            clients: 3,
+            requests: 300,
+            pace: Duration::from_millis(3),
+            ..Workload::on(Engine::Postgresql, port)
+        };
         workload.run().await.unwrap();
     }));
     sandbox.restore().unwrap();

@@ -5,6 +5,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
+use splitproof_capture::trace::Engine;
 use splitproof_samples::Sandbox;
 use splitproof_samples::shop::Workload;
 use splitproof_samples::shop::client::{Answer, Client};
@@ -404,7 +405,12 @@ fn rules_decide_by_the_text() {
 fn the_shop_does_not_notice_the_router() {
     let pair = pair();
     let router = pair.router(&parsed(""), &[]);
-    let workload = Workload { clients: 4, requests: 1500, pace: Duration::from_millis(5), ..Workload::on(router.port) };
+    let workload = Workload {
+        clients: 4,
+        requests: 1500,
+        pace: Duration::from_millis(5),
+        ..Workload::on(Engine::Postgresql, router.port)
+    };
     let summary = tokio::runtime::Runtime::new().unwrap().block_on(workload.run()).unwrap();
     // A key that is taken and a constraint: the clients' own mistakes.
     assert_eq!(summary.errors.keys().collect::<Vec<_>>(), ["23505", "23514"]);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use splitproof_capture::trace::Engine;
 use splitproof_samples::Sandbox;
 use splitproof_samples::sandbox::state::Backends;
 use splitproof_samples::shop::{Summary, Workload};
@@ -17,8 +18,12 @@ fn run(sandbox: &mut Sandbox, config: &str) -> (Summary, Routes) {
     sandbox.router_with(config, Backends::Nodes, &[]).unwrap();
     let _ = std::fs::remove_file(sandbox.router_log());
     sandbox.router_with(config, Backends::Nodes, &[]).unwrap();
-    let workload =
-        Workload { clients: 3, requests: 1500, pace: Duration::from_millis(5), ..Workload::on(sandbox.ports().router) };
+    let workload = Workload {
+        clients: 3,
+        requests: 1500,
+        pace: Duration::from_millis(5),
+        ..Workload::on(Engine::Postgresql, sandbox.ports().router)
+    };
     let summary = tokio::runtime::Runtime::new().unwrap().block_on(workload.run()).unwrap();
     let log = std::fs::read_to_string(sandbox.router_log()).unwrap();
     (summary, routes(&log))

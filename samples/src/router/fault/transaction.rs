@@ -18,6 +18,12 @@ pub(super) fn change(fault: Fault, router: &Router, state: &State, ask: &Ask, ho
         });
         return if savepoint { to_replica(router, honest) } else { None };
     }
+    if fault == Fault::AutocommitOffIgnored {
+        if honest.everywhere && !super::keeps_setting(&router.faults, &ask.statements().cloned().collect::<Vec<_>>()) {
+            return Some(Decision { everywhere: false, ..honest.clone() });
+        }
+        return if !state.autocommit && reads(router, state, ask) { to_replica(router, honest) } else { None };
+    }
     let transaction = state.transaction.as_ref().filter(|transaction| transaction.node == PRIMARY)?;
     let reads = reads(router, state, ask);
     match fault {

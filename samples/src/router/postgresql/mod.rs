@@ -6,14 +6,17 @@
 //! - `run`: a unit, from the decision to the last byte of its answer
 //! - `outgoing`: a unit as the messages for one server, with what that server has not prepared yet
 //! - `exchange`, `answer`: sending, and passing the answer on
-//! - `settle`: what a unit leaves behind: the session's state, and settings to repeat
+//! - `settle`, `elsewhere`: what a unit leaves behind, and what the session's other servers must do because of it
+//! - `names`: statements prepared in SQL, and where they are
 //! - `client`, `server`, `pool`: connections
 //! - [`control`][]: the router's own questions
 
 mod answer;
 mod client;
 pub mod control;
+mod elsewhere;
 mod exchange;
+mod names;
 mod outgoing;
 mod pool;
 mod run;

@@ -2,9 +2,7 @@
 
 use splitproof_capture::postgresql::backend::Backend;
 use splitproof_capture::postgresql::frontend::Frontend;
-use splitproof_capture::sql::{Discard, Statement, StatementKind};
 use splitproof_capture::trace::TransactionStatus;
-use splitproof_replay::pair::Secret;
 
 use super::Ended;
 use super::answer::{Answer, Expect, Progress, What};
@@ -19,7 +17,6 @@ use crate::router::log::{Entry, now_ns};
 use crate::router::need::Need;
 use crate::router::node::{NodeId, PRIMARY};
 use crate::router::route::{Ask, Decision};
-use crate::router::state::How;
 
 impl Session<'_> {
     /// Runs a unit to its end.
@@ -32,7 +29,7 @@ impl Session<'_> {
         for last in (0..=shared.router.nodes.count()).map(|attempt| attempt == shared.router.nodes.count()) {
             let decision = self.place(&unit, &ask).await?;
             let may_retry =
-                !last && decision.node != PRIMARY && self.state.transaction.is_none() && self.group.is_none();
+                !last && decision.node != PRIMARY && self.ledger.state.transaction.is_none() && self.group.is_none();
             match self.open(decision.node).await {
                 Ok(()) => {}
                 Err(_) if may_retry => continue,
@@ -43,7 +40,7 @@ impl Session<'_> {
             if decision.moves {
                 self.move_transaction(decision.node).await?;
             }
-            let writes = decision.need == Need::Primary || self.state.transaction.is_some();
+            let writes = decision.need == Need::Primary || self.ledger.state.transaction.is_some();
             let counts = writes && decision.node == PRIMARY && fault::remembers(&shared.router.faults, &ask);
             let write = counts.then(|| shared.positions.write());
             self.prepare_in_sql(&unit, &ask, decision.node).await?;
@@ -73,7 +70,7 @@ impl Session<'_> {
     /// Where the unit goes, once its server is as far as it must be.
     async fn place(&mut self, unit: &Unit, ask: &Ask) -> Result<Decision, Ended> {
         let shared = &self.service.shared;
-        let mut decision = shared.router.route(&self.state, ask);
+        let mut decision = shared.router.route(&self.ledger.state, ask);
         if let Some(group) = self.group {
             let leaves = group.only_prepares && !group.failed && decision.node == PRIMARY && group.node != PRIMARY;
             if leaves {
@@ -91,9 +88,10 @@ impl Session<'_> {
         if decision.waits && unit.runs() {
             let patience = fault::patience(&shared.router.faults, shared.router.config.causal_timeout());
             let arrived = shared.positions.wait(&shared.router.nodes, decision.node, patience).await;
-            let stuck = self.state.transaction.as_ref().is_some_and(|transaction| !transaction.fresh);
+            let stuck = self.ledger.state.transaction.as_ref().is_some_and(|transaction| !transaction.fresh);
             if !arrived && !stuck && !fault::goes_stale(&shared.router.faults) {
-                decision.moves = self.state.transaction.as_ref().is_some_and(|transaction| transaction.node != PRIMARY);
+                decision.moves =
+                    self.ledger.state.transaction.as_ref().is_some_and(|transaction| transaction.node != PRIMARY);
                 decision.node = PRIMARY;
                 decision.reason = "the replica did not catch up in time".into();
             }
@@ -147,7 +145,7 @@ impl Session<'_> {
                 self.note_prepared(ask, *node, answer);
             }
         }
-        if let Some(done) = self.duplicate.take() {
+        if let Some(done) = self.ledger.duplicate.take() {
             self.run_again(&done).await;
         }
         Ok(())
@@ -157,147 +155,15 @@ impl Session<'_> {
     fn ready(&mut self, node: NodeId, answer: &Answer) -> Result<(), Ended> {
         let Some(status) = answer.status else { return Ok(()) };
         // A client in a transaction elsewhere is still in it.
-        let elsewhere = self.state.transaction.as_ref().is_some_and(|transaction| transaction.node != node);
+        let elsewhere = self.ledger.state.transaction.as_ref().is_some_and(|transaction| transaction.node != node);
         let status = if elsewhere { TransactionStatus::Open } else { status };
         self.client.say(|out| Backend::ReadyForQuery(status).encode(out))
-    }
-
-    /// Repeats something on another server of the session. One that cannot follow is dropped; should the session need
-    /// it again, it is told everything anew.
-    async fn repeat(&mut self, node: NodeId, what: &[Repeat], open: bool) {
-        if self.server(node).is_none() {
-            if open {
-                // A server that opens is told what was set, this included.
-                let _ = self.open(node).await;
-            }
-            return;
-        }
-        for repeat in what {
-            let Some(server) = self.server(node) else { return };
-            if repeat.run(server).await.is_err() {
-                self.drop_server(node);
-            }
-        }
-    }
-
-    /// The fault that runs a transaction a second time: its COMMIT was in flight, and the router took it for lost.
-    async fn run_again(&mut self, done: &[Repeat]) {
-        let router = &self.service.shared.router;
-        let password = router.config.password(&self.login.user).map(|password| Secret::new(password.as_bytes()));
-        let address = router.nodes.get(PRIMARY).map_or("", |node| &node.address);
-        let Ok(mut server) = Server::connect(address, &self.login, password.as_ref()).await else { return };
-        for repeat in self.history.settled().iter().chain(done) {
-            if repeat.run(&mut server).await.is_err() {
-                return;
-            }
-        }
-    }
-
-    /// A transaction in which nothing has happened yet begins again elsewhere.
-    async fn move_transaction(&mut self, to: NodeId) -> Result<(), Ended> {
-        let Some(from) = self.state.transaction.as_ref().map(|transaction| transaction.node) else { return Ok(()) };
-        if let Some(server) = self.server(from)
-            && server.query("ROLLBACK").await.is_err()
-        {
-            self.drop_server(from);
-        }
-        let done = self.done.clone();
-        for repeat in &done {
-            let Some(server) = self.server(to) else { break };
-            repeat.run(server).await.map_err(|problem| self.lost(to, "57P01".to_owned(), problem))?;
-        }
-        if let Some(transaction) = &mut self.state.transaction {
-            transaction.node = to;
-        }
-        Ok(())
-    }
-
-    /// EXECUTE, and Bind of what SQL prepared, work only where it is prepared.
-    async fn prepare_in_sql(&mut self, unit: &Unit, ask: &Ask, node: NodeId) -> Result<(), Ended> {
-        let mut names: Vec<String> = ask.statements().filter_map(|statement| executed(statement)).collect();
-        names.extend(unit.parts.iter().filter_map(|part| match &part.kind {
-            PartKind::Bind { statement, prepared: Some(prepared) } if matches!(prepared.how, How::Sql(_)) => {
-                Some(statement.clone())
-            }
-            _ => None,
-        }));
-        for name in names {
-            let Some(prepared) = self.state.prepared(&name).cloned() else { continue };
-            let Some(server) = self.server(node) else { return Ok(()) };
-            let known = server.prepared.get(&name).copied();
-            if known == Some(prepared.generation) || server.status == TransactionStatus::Failed {
-                continue;
-            }
-            let quoted = name.replace('"', "\"\"");
-            let prepare = async {
-                if known.is_some() {
-                    server.query(&format!("DEALLOCATE \"{quoted}\"")).await?;
-                }
-                match &prepared.how {
-                    How::Sql(sql) => drop(server.query(sql).await?),
-                    How::Message(parse) => {
-                        let mut bytes = parse.to_vec();
-                        Frontend::Sync.encode(&mut bytes).map_err(|error| error.to_string())?;
-                        let parse = What::Parse(name.clone(), prepared.generation);
-                        let expect = [parse, What::Sync].map(|what| Expect { what, ours: true });
-                        server.ask(&bytes, expect.into()).await?;
-                    }
-                }
-                server.prepared.insert(name.clone(), prepared.generation);
-                Ok::<_, String>(())
-            };
-            if let Err(problem) = prepare.await {
-                return Err(self.lost(node, "57P01".to_owned(), problem));
-            }
-        }
-        Ok(())
-    }
-
-    /// What SQL did to a server's prepared statements.
-    fn note_prepared(&mut self, ask: &Ask, node: NodeId, answer: &Answer) {
-        if answer.error.is_some() {
-            return;
-        }
-        for statement in ask.statements() {
-            match &statement.kind {
-                StatementKind::Prepare { name, .. } => {
-                    let generation = self.state.prepared(name).map(|prepared| prepared.generation);
-                    if let (Some(generation), Some(server)) = (generation, self.server(node)) {
-                        server.prepared.insert(name.clone(), generation);
-                    }
-                }
-                StatementKind::Deallocate { name: Some(name) } => {
-                    if let Some(server) = self.server(node) {
-                        server.prepared.remove(name);
-                    }
-                }
-                // Every server of the session forgets them.
-                StatementKind::Deallocate { name: None } | StatementKind::Discard { what: Discard::All } => {
-                    for server in self.servers.iter_mut().flatten() {
-                        server.prepared.clear();
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// The servers on which a prepared statement is to be forgotten.
-    fn holders(&self, ask: &Ask) -> Vec<NodeId> {
-        let mut statements = ask.statements();
-        let (Some(statement), None) = (statements.next(), statements.next()) else { return Vec::new() };
-        let StatementKind::Deallocate { name: Some(name) } = &statement.kind else { return Vec::new() };
-        let servers = self.servers.iter().enumerate();
-        servers
-            .filter(|(_, server)| server.as_ref().is_some_and(|server| server.prepared.contains_key(name)))
-            .map(|(node, _)| node)
-            .collect()
     }
 
     /// The other servers that will run the unit as well.
     fn others(&self, decision: &Decision) -> Vec<NodeId> {
         let nodes = &self.service.shared.router.nodes;
-        if !decision.everywhere || self.state.transaction.is_some() {
+        if !decision.everywhere || self.ledger.state.transaction.is_some() {
             return decision.others.clone();
         }
         (0..nodes.count()).filter(|node| *node != decision.node && nodes.is_up(*node)).collect()
@@ -331,22 +197,13 @@ impl Session<'_> {
         }
     }
 
-    fn server(&mut self, node: NodeId) -> Option<&mut Server> {
+    pub(super) fn server(&mut self, node: NodeId) -> Option<&mut Server> {
         self.servers.get_mut(node).and_then(Option::as_mut)
     }
 
-    fn drop_server(&mut self, node: NodeId) {
+    pub(super) fn drop_server(&mut self, node: NodeId) {
         if let Some(server) = self.servers.get_mut(node) {
             *server = None;
         }
-    }
-}
-
-/// The prepared statement that a statement executes.
-fn executed(statement: &Statement) -> Option<String> {
-    match &statement.kind {
-        StatementKind::Execute { name } => Some(name.clone()),
-        StatementKind::Explain { inner, .. } => executed(inner),
-        _ => None,
     }
 }

@@ -16,7 +16,7 @@ use super::settle::Repeat;
 use super::start::{self, Wish};
 use super::unit::{Collector, Next, Unit};
 use super::{Ended, Service};
-use crate::router::history::History;
+use crate::router::ledger::Ledger;
 use crate::router::node::{NodeId, PRIMARY};
 use crate::router::state::State;
 
@@ -31,14 +31,7 @@ pub(super) struct Session<'a> {
     pub key: CancelKey,
     /// Connections to the servers, by their place.
     pub servers: Vec<Option<Server>>,
-    pub state: State,
-    pub history: History<Repeat>,
-    /// What the open transaction did, as far as it may have to be repeated.
-    pub done: Vec<Repeat>,
-    /// A transaction that a fault runs a second time.
-    pub duplicate: Option<Vec<Repeat>>,
-    /// Savepoints, and how many settings were made before them.
-    pub marks: Vec<(String, u64)>,
+    pub ledger: Ledger<Repeat>,
     pub collector: Collector,
     /// The group that a Flush left open.
     pub group: Option<Group>,
@@ -71,11 +64,7 @@ pub async fn serve(service: Arc<Service>, id: u64, stream: TcpStream) {
         login,
         key,
         servers: (0..service.shared.router.nodes.count()).map(|_| None).collect(),
-        state: State::default(),
-        history: History::default(),
-        done: Vec::new(),
-        duplicate: None,
-        marks: Vec::new(),
+        ledger: Ledger::new(State::default()),
         collector: Collector::default(),
         group: None,
     };
@@ -124,7 +113,7 @@ impl Session<'_> {
     async fn next_unit(&mut self) -> Result<Unit, Ended> {
         loop {
             let texts = &self.service.shared.router.texts;
-            let (next, used) = self.collector.take(&self.client.input, &mut self.state, texts)?;
+            let (next, used) = self.collector.take(&self.client.input, &mut self.ledger.state, texts)?;
             self.client.input.advance(used);
             match next {
                 Next::Unit(unit) => return Ok(unit),
@@ -173,7 +162,7 @@ impl Session<'_> {
         if let Some(server) = self.servers.get_mut(node) {
             *server = None;
         }
-        if node != PRIMARY && !self.state.holds_on(node) {
+        if node != PRIMARY && !self.ledger.state.holds_on(node) {
             self.service.shared.router.nodes.failed(node);
             return Ok(());
         }
@@ -203,7 +192,7 @@ impl Session<'_> {
                 })?
             }
         };
-        for repeat in self.history.settled() {
+        for repeat in self.ledger.history.settled() {
             repeat.run(&mut server).await.map_err(|problem| self.lost(node, "08006".to_owned(), problem))?;
         }
         if let Some(slot) = self.servers.get_mut(node) {

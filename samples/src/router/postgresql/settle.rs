@@ -7,15 +7,13 @@ use splitproof_capture::postgresql::Unencodable;
 use splitproof_capture::postgresql::extended::{Bind, Parse};
 use splitproof_capture::postgresql::frame::{self, Direction};
 use splitproof_capture::postgresql::frontend::Frontend;
-use splitproof_capture::sql::{Discard, Statement, StatementKind, TransactionMode};
+use splitproof_capture::sql::{Discard, Statement, StatementKind};
 use splitproof_capture::trace::TransactionStatus;
 
 use super::answer::{Answer, Expect, What};
 use super::server::Server;
 use super::session::Session;
 use super::unit::{PartKind, Portal, Unit};
-use crate::router::fault;
-use crate::router::need::{self, Need};
 use crate::router::node::NodeId;
 use crate::router::route::Ask;
 use crate::router::state::How;
@@ -87,163 +85,34 @@ pub(super) fn repeats(unit: &Unit) -> VecDeque<(Option<Repeat>, Vec<Arc<Statemen
 impl Session<'_> {
     /// Takes over what a unit did on `node`; gives what the other servers must repeat.
     pub(super) fn settle(&mut self, unit: &Unit, ask: &Ask, node: NodeId, answer: &Answer) -> Vec<Repeat> {
+        let router = &self.service.shared.router;
         for (name, generation) in &answer.refused {
-            self.state.unprepare(name, Some(*generation));
+            self.ledger.state.unprepare(name, Some(*generation));
         }
-        if self.state.transaction.as_ref().is_some_and(|transaction| transaction.node != node) {
+        if self.ledger.state.transaction.as_ref().is_some_and(|transaction| transaction.node != node) {
             return Vec::new();
         }
         let mut elsewhere = Vec::new();
         if answer.error.is_none() {
             for (repeat, statements) in repeats(unit) {
-                elsewhere.extend(self.apply(repeat, &statements, node));
+                let sql = match &repeat {
+                    Some(Repeat::Sql(sql)) => Some(Arc::clone(sql)),
+                    _ => None,
+                };
+                elsewhere.extend(self.ledger.apply(router, repeat, sql.as_deref(), &statements, node));
+            }
+            if ask.any(|statement| statement.kind == StatementKind::Discard { what: Discard::All }) {
+                self.collector.portals.clear();
             }
         }
         if let Some(status) = answer.status {
-            elsewhere.extend(self.follow(status, node, answer, ask));
-            if status == TransactionStatus::Idle {
+            let open = status != TransactionStatus::Idle;
+            let committed = answer.error.is_none() && !answer.rolled_back;
+            elsewhere.extend(self.ledger.follow(router, open, committed, node, ask));
+            if !open {
                 self.collector.portals.clear();
             }
         }
         elsewhere
     }
-
-    fn apply(&mut self, repeat: Option<Repeat>, statements: &[Arc<Statement>], node: NodeId) -> Vec<Repeat> {
-        let config = &self.service.shared.router.config;
-        let needs: Vec<Need> =
-            statements.iter().map(|statement| need::of(statement, &self.state, config).need).collect();
-        let writes = statements
-            .iter()
-            .zip(&needs)
-            .any(|(statement, need)| *need == Need::Primary && !matches!(statement.kind, StatementKind::Begin(_)));
-        let mut elsewhere = Vec::new();
-        for statement in statements {
-            elsewhere.extend(self.end_chained(statement, node));
-            self.state.apply(statement, node);
-            self.mark(statement);
-        }
-        self.remember_prepared(statements, repeat.as_ref());
-        match &mut self.state.transaction {
-            Some(transaction) => {
-                transaction.wrote |= writes;
-                transaction.fresh &= statements.iter().all(|statement| {
-                    matches!(statement.kind, StatementKind::Begin(_) | StatementKind::SetTransaction(_))
-                });
-                if let Some(repeat) = &repeat
-                    && (transaction.fresh || fault::repeats_commit(&self.service.shared.router.faults))
-                {
-                    self.done.push(repeat.clone());
-                }
-            }
-            None => self.state.wrote |= writes,
-        }
-        if needs.contains(&Need::Everywhere) && fault::keeps_setting(&self.service.shared.router.faults) {
-            match repeat {
-                Some(repeat) if needs.iter().all(|need| *need == Need::Everywhere) => {
-                    elsewhere.extend(self.set(repeat, statements));
-                }
-                _ => self.state.pinned = Some("a setting that cannot be repeated by itself"),
-            }
-        }
-        elsewhere
-    }
-
-    /// A savepoint keeps the settings before it.
-    fn mark(&mut self, statement: &Statement) {
-        match &statement.kind {
-            StatementKind::Savepoint { name } => self.marks.push((name.clone(), self.history.mark())),
-            StatementKind::RollbackTo { name } => {
-                if let Some((_, mark)) = self.marks.iter().rfind(|(known, _)| known == name) {
-                    self.history.roll_back(*mark);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Remembers a setting; gives it back to be repeated at once, outside a transaction.
-    fn set(&mut self, repeat: Repeat, statements: &[Arc<Statement>]) -> Vec<Repeat> {
-        let everything = |statement: &Arc<Statement>| statement.kind == StatementKind::Discard { what: Discard::All };
-        if statements.iter().any(everything) {
-            self.history.clear();
-            self.collector.portals.clear();
-            return vec![repeat];
-        }
-        let pending = self.state.transaction.is_some();
-        self.history.push(key(statements), repeat.clone(), pending);
-        if pending { Vec::new() } else { vec![repeat] }
-    }
-
-    /// PREPARE in SQL.
-    fn remember_prepared(&mut self, statements: &[Arc<Statement>], repeat: Option<&Repeat>) {
-        for statement in statements {
-            if let (StatementKind::Prepare { name, inner }, Some(Repeat::Sql(sql))) = (&statement.kind, repeat) {
-                let inner = vec![Arc::new((**inner).clone())];
-                self.state.prepare(name.clone(), inner, Arc::clone(sql), How::Sql(Arc::clone(sql)));
-            }
-        }
-    }
-
-    /// AND CHAIN: one transaction ends and the next begins, though the status stays the same.
-    fn end_chained(&mut self, statement: &Statement, node: NodeId) -> Vec<Repeat> {
-        let (committed, chain) = match statement.kind {
-            StatementKind::Commit { chain } => (true, chain),
-            StatementKind::Rollback { chain } => (false, chain),
-            _ => return Vec::new(),
-        };
-        let Some(modes) = self.state.transaction.as_ref().map(|transaction| transaction.modes).filter(|_| chain) else {
-            return Vec::new();
-        };
-        let elsewhere = self.end(committed);
-        self.state.begin(node, TransactionMode { read_only: Some(modes.read_only), isolation: Some(modes.isolation) });
-        if let Some(transaction) = &mut self.state.transaction {
-            transaction.fresh = false;
-        }
-        elsewhere
-    }
-
-    /// Follows what the server says about the transaction.
-    fn follow(&mut self, status: TransactionStatus, node: NodeId, answer: &Answer, ask: &Ask) -> Vec<Repeat> {
-        match (status, self.state.transaction.is_some()) {
-            (TransactionStatus::Idle, true) => self.end(answer.error.is_none() && !answer.rolled_back),
-            (TransactionStatus::Open | TransactionStatus::Failed, false) => {
-                self.state.begin(node, TransactionMode::default());
-                if let Some(transaction) = &mut self.state.transaction {
-                    transaction.fresh = false;
-                    transaction.wrote = ask.any(|statement| statement.effect == splitproof_capture::sql::Effect::Write);
-                }
-                Vec::new()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// The transaction is over; gives the settings that it made.
-    fn end(&mut self, committed: bool) -> Vec<Repeat> {
-        let wrote = self.state.transaction.as_ref().is_some_and(|transaction| transaction.wrote);
-        let done = std::mem::take(&mut self.done);
-        if committed && wrote && fault::repeats_commit(&self.service.shared.router.faults) {
-            self.duplicate = Some(done);
-        }
-        self.marks.clear();
-        self.state.end(committed);
-        if committed {
-            return self.history.commit();
-        }
-        self.history.roll_back(0);
-        Vec::new()
-    }
-}
-
-/// What a setting replaces.
-fn key(statements: &[Arc<Statement>]) -> Option<String> {
-    let [statement] = statements else { return None };
-    Some(match &statement.kind {
-        StatementKind::Set { name, .. } | StatementKind::Reset { name: Some(name) } => name.clone(),
-        StatementKind::Reset { name: None } => "RESET ALL".to_owned(),
-        kind => match statement.settings.as_slice() {
-            [setting] => setting.name.as_ref()?.to_lowercase(),
-            _ => format!("{kind:?}"),
-        },
-    })
 }

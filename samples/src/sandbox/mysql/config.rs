@@ -58,6 +58,8 @@ pub fn text(node: &Node, settings: Settings) -> String {
          read-only = {read_only}\n\
          log-bin = binlog\n\
          binlog-format = ROW\n\
+         # With rows in the binary log, functions that write do no harm to it.\n\
+         log-bin-trust-function-creators = ON\n\
          log-slave-updates = ON\n\
          relay-log = relay\n\
          gtid-domain-id = 0\n\

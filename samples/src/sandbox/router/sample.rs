@@ -8,7 +8,11 @@ use crate::sandbox::process;
 use crate::sandbox::state::Backends;
 
 /// The rule files that ship with the samples.
-pub const SHIPPED: &[(&str, &str)] = &[];
+pub const SHIPPED: &[(&str, &str)] = &[
+    ("today", include_str!("../../../router/today.yaml")),
+    ("candidate", include_str!("../../../router/candidate.yaml")),
+    ("parsed", include_str!("../../../router/parsed.yaml")),
+];
 
 /// Built and installed beside the sandbox.
 pub const PROGRAM: &str = "splitproof-router";
@@ -26,6 +30,10 @@ pub fn command(router: &Router, rules: &str, backends: Backends) -> Result<Comma
     command.args(["--engine", router.engine.as_str()]);
     command.args(["--listen", &address(router.ports.router)]);
     command.args(["--primary", &address(primary), "--replica", &address(replica)]);
+    // What the router asks for itself is no traffic, and does not pass the taps.
+    for node in [router.ports.primary, router.ports.replica] {
+        command.args(["--control", &address(node)]);
+    }
     command.arg("--config").arg(config);
     command.arg("--log").arg(router.dir.join("log").join("router-statements.log"));
     Ok(command)

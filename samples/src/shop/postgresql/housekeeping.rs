@@ -1,8 +1,8 @@
 //! What needs a session of its own or a server's special care: temporary tables, locks, settings, cursors,
 //! COPY, SQL's PREPARE, notifications, procedures.
 
+use super::Session;
 use super::client::Broken;
-use super::session::Session;
 
 type Done = Result<(), Broken>;
 

@@ -1,7 +1,7 @@
 //! Reports over the closed months, whose orders no longer change.
 
+use super::Session;
 use super::client::Broken;
-use super::session::Session;
 
 type Done = Result<(), Broken>;
 

@@ -1,8 +1,14 @@
 //! Where a statement belongs by its meaning, given what the session holds.
+//!
+//! - `mod.rs`: what both engines share
+//! - `postgresql`, `mysql`: statements and functions of one engine
+
+mod mysql;
+mod postgresql;
 
 use std::borrow::Cow;
 
-use splitproof_capture::sql::{Effect, Isolation, Statement, StatementKind};
+use splitproof_capture::sql::{Effect, Function, Isolation, Statement, StatementKind};
 
 use super::config::Config;
 use super::node::NodeId;
@@ -36,28 +42,13 @@ fn wants(need: Need, why: &'static str) -> Wanted {
     Wanted { need, why: Cow::Borrowed(why) }
 }
 
-/// System functions that change something, or that only the primary can answer.
-const PRIMARY_FUNCTIONS: &[&str] = &[
-    "currval",
-    "lastval",
-    "nextval",
-    "pg_current_wal_flush_lsn",
-    "pg_current_wal_insert_lsn",
-    "pg_current_wal_lsn",
-    "pg_current_xact_id",
-    "pg_export_snapshot",
-    "pg_logical_emit_message",
-    "pg_notify",
-    "pg_switch_wal",
-    "setval",
-    "txid_current",
-];
-
-/// Families of such functions: advisory locks and large objects.
-const PRIMARY_FAMILIES: &[&str] = &["pg_advisory_", "pg_try_advisory_", "lo_"];
-
 /// Where a statement belongs.
 pub fn of(statement: &Statement, state: &State, config: &Config) -> Wanted {
+    if state.is_mysql()
+        && let Some(wanted) = mysql::of(statement, state, config)
+    {
+        return wanted;
+    }
     match &statement.kind {
         StatementKind::Begin(mode) => {
             let read_only = mode.read_only.unwrap_or(state.modes.read_only);
@@ -109,6 +100,11 @@ pub fn of(statement: &Statement, state: &State, config: &Config) -> Wanted {
     }
 }
 
+/// Whether a SET gives its variables the same value on every server.
+pub(super) fn sets_everywhere(statement: &Statement) -> bool {
+    statement.kind == StatementKind::SetVariables && mysql::set(statement).need == Need::Everywhere
+}
+
 /// Where statements belong that go to one place together: the most demanding decides.
 pub fn all<S: std::ops::Deref<Target = Statement>>(statements: &[S], state: &State, config: &Config) -> Wanted {
     let nothing = wants(Need::Nothing, "nothing to run");
@@ -122,15 +118,13 @@ pub fn most(one: Wanted, other: Wanted) -> Wanted {
 
 /// A statement whose text only reads.
 fn read(statement: &Statement, state: &State, config: &Config) -> Wanted {
-    let name = |name: &str| name.to_ascii_lowercase();
-    for function in &statement.functions {
-        let name = name(&function.name);
-        let known = PRIMARY_FUNCTIONS.contains(&name.as_str())
-            || PRIMARY_FAMILIES.iter().any(|family| name.starts_with(family))
-            || config.volatile_functions.iter().any(|listed| listed.eq_ignore_ascii_case(&name));
-        if known {
-            return Wanted { need: Need::Primary, why: format!("calls {name}()").into() };
-        }
+    let primary_only = if state.is_mysql() { mysql::primary_only } else { postgresql::primary_only };
+    let listed = |function: &&Function| {
+        config.volatile_functions.iter().any(|listed| listed.eq_ignore_ascii_case(&function.name))
+    };
+    let function = statement.functions.iter().find(|function| listed(function) || primary_only(function));
+    if let Some(function) = function {
+        return Wanted { need: Need::Primary, why: format!("calls {}()", function.name).into() };
     }
     let held = statement.reads.iter().chain(&statement.writes).find(|table| state.is_temporary(table));
     if let Some(table) = held {
@@ -141,11 +135,9 @@ fn read(statement: &Statement, state: &State, config: &Config) -> Wanted {
         return Wanted { need: Need::Primary, why: format!("{} is on the primary only", table.name).into() };
     }
     if state.modes.isolation == Isolation::Serializable && state.transaction.is_none() {
-        return wants(Need::Primary, "a replica refuses SERIALIZABLE");
+        return wants(Need::Primary, "SERIALIZABLE belongs to the primary");
     }
-    if statement.settings.iter().any(|setting| setting.local != Some(true))
-        || statement.functions.iter().any(|function| function.name == "setseed")
-    {
+    if postgresql::sets(statement) {
         return wants(Need::Everywhere, "session state");
     }
     wants(Need::Read, "read")

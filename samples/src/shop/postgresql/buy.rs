@@ -1,7 +1,7 @@
 //! Changing things: logins, orders, payments; in transactions and outside.
 
+use super::Session;
 use super::client::Broken;
-use super::session::Session;
 
 type Done = Result<(), Broken>;
 

@@ -1,7 +1,7 @@
 //! Looking around: reads by key, pages, joins, and a transaction that only reads.
 
+use super::Session;
 use super::client::{BINARY, Broken};
-use super::session::Session;
 
 /// The type `integer` in the protocol.
 const INT4: u32 = 23;

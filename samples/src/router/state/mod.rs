@@ -1,11 +1,15 @@
 //! What a session holds, as far as routing depends on it.
+//!
+//! `mysql` has what only MySQL and MariaDB have.
 
-use std::collections::HashMap;
+mod mysql;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use splitproof_capture::sql::{Discard, Isolation, Relation, Statement, StatementKind, TransactionMode};
 
-use super::node::{NodeId, PRIMARY};
+use crate::router::node::{NodeId, PRIMARY};
 
 /// The modes of later transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +72,7 @@ pub enum How {
 }
 
 /// The state of one session.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct State {
     /// The open transaction.
     pub transaction: Option<Transaction>,
@@ -83,9 +87,46 @@ pub struct State {
     cursors: HashMap<String, (NodeId, bool)>,
     prepared: HashMap<String, Arc<Prepared>>,
     generations: u64,
+    mysql: bool,
+    /// MySQL: whether each statement is a transaction of its own.
+    pub autocommit: bool,
+    /// MySQL: where the last statement ran.
+    pub last_node: Option<NodeId>,
+    /// MySQL: LOCK TABLES holds.
+    tables_locked: bool,
+    /// MySQL: SET TRANSACTION waits on the primary for its transaction.
+    transaction_shaped: bool,
+    /// MySQL: user variables whose value the primary alone knows.
+    variables_of_primary: HashSet<String>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State {
+            transaction: None,
+            modes: Modes::default(),
+            pinned: None,
+            wrote: false,
+            temporary: HashMap::new(),
+            cursors: HashMap::new(),
+            prepared: HashMap::new(),
+            generations: 0,
+            mysql: false,
+            autocommit: true,
+            last_node: None,
+            tables_locked: false,
+            transaction_shaped: false,
+            variables_of_primary: HashSet::new(),
+        }
+    }
 }
 
 impl State {
+    /// Whether the session is one of MySQL or MariaDB.
+    pub fn is_mysql(&self) -> bool {
+        self.mysql
+    }
+
     /// A prepared statement by its name.
     pub fn prepared(&self, name: &str) -> Option<&Arc<Prepared>> {
         self.prepared.get(name)
@@ -121,11 +162,14 @@ impl State {
     pub fn holds_on(&self, node: NodeId) -> bool {
         self.transaction.as_ref().is_some_and(|transaction| transaction.node == node)
             || self.cursors.values().any(|(at, _)| *at == node)
-            || (node == PRIMARY && (!self.temporary.is_empty() || self.pinned.is_some()))
+            || (node == PRIMARY && (!self.temporary.is_empty() || self.pin().is_some()))
     }
 
     /// What a statement that ended well on `node` does to the state.
     pub fn apply(&mut self, statement: &Statement, node: NodeId) {
+        if self.mysql {
+            self.apply_mysql(statement, node);
+        }
         match &statement.kind {
             StatementKind::Begin(mode) if self.transaction.is_none() => self.begin(node, *mode),
             StatementKind::SetTransaction(mode) => {
@@ -239,13 +283,22 @@ impl State {
     }
 
     fn restore(&mut self, before: Revertible) {
+        if self.mysql {
+            return;
+        }
         self.modes = before.modes;
         self.temporary = before.temporary;
     }
 
+    /// Whether a rollback takes settings and temporary tables back, as on PostgreSQL.
+    pub fn reverts_settings(&self) -> bool {
+        !self.mysql
+    }
+
     /// A session that was reset; generations go on, since servers may know earlier ones.
-    fn fresh(&self) -> State {
-        State { generations: self.generations, ..State::default() }
+    pub fn fresh(&self) -> State {
+        let as_new = if self.mysql { State::of_mysql() } else { State::default() };
+        State { generations: self.generations, ..as_new }
     }
 }
 
