@@ -40,12 +40,9 @@ impl Config {
     pub fn find(engine: Engine, config: &str) -> Result<Self> {
         let path = Path::new(config);
         let yaml = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
-        let kind: fn(String) -> Self;
-        let shipped: &[(&str, &str)];
-        (kind, shipped) = match engine {
-            Engine::Postgresql if !yaml => (Self::Pgpool, &pgpool::SHIPPED),
-            Engine::Postgresql | Engine::Mysql => (Self::Sample, sample::SHIPPED),
-        };
+        let pgpool = engine == Engine::Postgresql && !yaml;
+        let kind = if pgpool { Self::Pgpool } else { Self::Sample };
+        let shipped: &[(&str, &str)] = if pgpool { &pgpool::SHIPPED } else { sample::SHIPPED };
         if let Some((_, text)) = shipped.iter().find(|(name, _)| *name == config) {
             return Ok(kind((*text).to_owned()));
         }
