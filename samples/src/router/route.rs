@@ -125,8 +125,8 @@ impl Router {
                 false => stay,
             };
         }
-        if let Some(why) = state.pin() {
-            return go(PRIMARY, why.into());
+        if let Some((node, why)) = state.pin() {
+            return go(node, why.into());
         }
         match wanted.need {
             Need::Read => {

@@ -10,9 +10,10 @@ use splitproof_capture::trace::Engine;
 use splitproof_samples::Sandbox;
 use splitproof_samples::router::Fault;
 use splitproof_samples::sandbox::Plan;
+use splitproof_samples::shop::Workload;
 
 use crate::router::{Running, parsed, shipped};
-use crate::router_postgresql::wait;
+use crate::router_postgresql::{Case, Fixture, Told, wait, wrong};
 
 /// The pair with a few tables.
 struct Pair {
@@ -558,4 +559,73 @@ fn rules_decide_by_the_text() {
             ask(client, "COMMIT").await.unwrap();
         }
     });
+}
+
+/// The catalogue of known statements, whose expectations were not made for this router.
+#[test]
+fn every_known_statement_goes_where_it_belongs() {
+    let pair = pair();
+    let text = std::fs::read_to_string(crate::tools::sample("fixtures/mysql.yaml")).unwrap();
+    let fixture: Fixture = serde_saphyr::from_str(&text).unwrap();
+    let primary = pair.sandbox.primary();
+    primary.sql("mysql", "CREATE DATABASE splitproof_check; GRANT ALL ON splitproof_check.* TO shop").unwrap();
+    for statement in splitproof_capture::sql::mysql::split(&fixture.setup, &Default::default()) {
+        primary.sql("splitproof_check", &format!("DELIMITER //\n{statement}\n//")).unwrap();
+    }
+    let router = pair.router(&parsed(""), &[]);
+    let told: Vec<_> = fixture.cases.iter().map(|case| wait(hold(&router, case))).collect();
+    let wrong = wrong(&fixture, told);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(fixture.cases.len() > 80);
+}
+
+async fn hold(router: &Running, case: &Case) -> Told {
+    let before = router.decisions().len();
+    let options = options(router).db_name(Some("splitproof_check"));
+    let mut client = Conn::new(options).await.unwrap();
+    let asked = router.decisions().len() - before;
+    let mut errors = Vec::new();
+    for step in &case.session {
+        let ended = match case.protocol.as_str() {
+            "extended" => {
+                let params: Vec<mysql_async::Value> = step.params.iter().map(|param| param.clone().into()).collect();
+                client.exec_drop(step.sql.as_str(), mysql_async::Params::Positional(params)).await
+            }
+            _ => client.query_drop(step.sql.as_str()).await,
+        };
+        errors.push(match ended {
+            Ok(()) => None,
+            Err(mysql_async::Error::Server(error)) => Some(error.code.to_string()),
+            Err(error) => panic!("{}: {}: {error}", case.id, step.sql),
+        });
+    }
+    client.disconnect().await.unwrap();
+    let decisions = router.decisions().split_off(before + asked);
+    assert_eq!(decisions.len(), case.session.len(), "{}", case.id);
+    (decisions.into_iter().map(|entry| entry.destinations).collect(), errors)
+}
+
+/// The shop's clients meet no error but their own.
+#[test]
+fn the_shop_does_not_notice_the_router() {
+    let home = crate::home();
+    let plan = Plan::new(Engine::Mysql).unwrap();
+    let mut sandbox = Sandbox::create_with(home.path().join("pair"), plan).unwrap();
+    sandbox.up().unwrap();
+    sandbox.load_shop().unwrap();
+    let ports = sandbox.ports();
+    let router = Running::start("mysql", ports.primary, ports.replica, &parsed(""), &[]);
+    let workload = Workload {
+        clients: 4,
+        requests: 1500,
+        pace: Duration::from_millis(5),
+        ..Workload::on(Engine::Mysql, router.port)
+    };
+    let summary = tokio::runtime::Runtime::new().unwrap().block_on(workload.run()).unwrap();
+    // A constraint and a key that is taken: the clients' own mistakes.
+    assert_eq!(summary.errors.keys().collect::<Vec<_>>(), ["1062", "4025"]);
+    let decisions = router.decisions();
+    let reads = decisions.iter().filter(|entry| entry.destinations == ["replica"]).count();
+    assert!(reads * 3 > decisions.len(), "{reads} of {} on the replica", decisions.len());
+    sandbox.wait_caught_up().unwrap();
 }

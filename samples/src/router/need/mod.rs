@@ -134,8 +134,9 @@ fn read(statement: &Statement, state: &State, config: &Config) -> Wanted {
     if let Some(table) = only {
         return Wanted { need: Need::Primary, why: format!("{} is on the primary only", table.name).into() };
     }
-    if state.modes.isolation == Isolation::Serializable && state.transaction.is_none() {
-        return wants(Need::Primary, "SERIALIZABLE belongs to the primary");
+    // A read of its own takes no lock on MySQL; PostgreSQL's replicas refuse the level altogether.
+    if state.modes.isolation == Isolation::Serializable && state.transaction.is_none() && !state.is_mysql() {
+        return wants(Need::Primary, "a replica refuses SERIALIZABLE");
     }
     if postgresql::sets(statement) {
         return wants(Need::Everywhere, "session state");

@@ -1,6 +1,6 @@
 //! What only MySQL and MariaDB have.
 
-use splitproof_capture::sql::{Follows, Function, Scope, Statement, StatementKind};
+use splitproof_capture::sql::{Effect, Follows, Function, Scope, Statement, StatementKind};
 
 use super::{Need, Wanted, wants};
 use crate::router::config::Config;
@@ -46,8 +46,14 @@ pub(super) fn of(statement: &Statement, state: &State, config: &Config) -> Optio
         StatementKind::SetStatement { inner } => Some(super::of(inner, state, config)),
         StatementKind::Use { .. } => Some(wants(Need::Everywhere, "current database")),
         // It holds for the next transaction alone, which then belongs where it was said.
-        StatementKind::SetTransaction(_) if state.transaction.is_none() => {
-            Some(wants(Need::Primary, "shapes the next transaction"))
+        StatementKind::SetTransaction(mode) if state.transaction.is_none() => Some(match mode.read_only {
+            Some(true) => wants(Need::Read, "the next transaction only reads"),
+            _ => wants(Need::Primary, "shapes the next transaction"),
+        }),
+        StatementKind::ExecuteImmediate { inner } => Some(super::of(inner, state, config)),
+        // A replica that is read only refuses even the plan of a write.
+        StatementKind::Explain { inner, .. } if inner.effect != Effect::Read => {
+            Some(wants(Need::Primary, "explains a write"))
         }
         StatementKind::Show { name } if PRIMARY_SHOWS.contains(&name.as_str()) => {
             Some(wants(Need::Primary, "shows the primary"))
@@ -60,7 +66,6 @@ pub(super) fn of(statement: &Statement, state: &State, config: &Config) -> Optio
         | StatementKind::Block
         | StatementKind::Signal
         | StatementKind::Kill { .. }
-        | StatementKind::ExecuteImmediate { .. }
         | StatementKind::Unknown => Some(wants(Need::Primary, "belongs to the primary")),
         // Its value may be another one elsewhere.
         _ if !session.variables_written.is_empty() => Some(wants(Need::Primary, "sets a user variable")),
@@ -70,6 +75,15 @@ pub(super) fn of(statement: &Statement, state: &State, config: &Config) -> Optio
 
 fn belongs_to_primary(follows: Follows) -> bool {
     matches!(follows, Follows::LastInsertId | Follows::SequenceValue)
+}
+
+/// System variables of which each server has a value of its own.
+fn differs(name: &str) -> bool {
+    const OWN: &[&str] =
+        &["hostname", "identity", "last_insert_id", "port", "pseudo_thread_id", "rand_seed1", "rand_seed2"];
+    const FAMILIES: &[&str] =
+        &["gtid_", "in_transaction", "last_gtid", "read_only", "server_", "super_read_only", "timestamp"];
+    OWN.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
 /// SET: on every server, unless it changes the servers themselves or its value may be another one elsewhere.
@@ -82,8 +96,7 @@ pub(super) fn set(statement: &Statement) -> Wanted {
     let constant = statement.functions.is_empty()
         && statement.reads.is_empty()
         && statement.surroundings.is_empty()
-        && session.system_variables.is_empty()
-        && session.variables_read.is_empty();
+        && !session.system_variables.iter().any(|name| differs(name));
     if scopes(&[Scope::User]) && !constant {
         return wants(Need::Primary, "sets a user variable to what may differ elsewhere");
     }

@@ -94,8 +94,8 @@ pub struct State {
     pub last_node: Option<NodeId>,
     /// MySQL: LOCK TABLES holds.
     tables_locked: bool,
-    /// MySQL: SET TRANSACTION waits on the primary for its transaction.
-    transaction_shaped: bool,
+    /// MySQL: SET TRANSACTION waits on this server for its transaction.
+    next: Option<(NodeId, TransactionMode)>,
     /// MySQL: user variables whose value the primary alone knows.
     variables_of_primary: HashSet<String>,
 }
@@ -115,7 +115,7 @@ impl Default for State {
             autocommit: true,
             last_node: None,
             tables_locked: false,
-            transaction_shaped: false,
+            next: None,
             variables_of_primary: HashSet::new(),
         }
     }
@@ -162,7 +162,7 @@ impl State {
     pub fn holds_on(&self, node: NodeId) -> bool {
         self.transaction.as_ref().is_some_and(|transaction| transaction.node == node)
             || self.cursors.values().any(|(at, _)| *at == node)
-            || (node == PRIMARY && (!self.temporary.is_empty() || self.pin().is_some()))
+            || (node == PRIMARY && (!self.temporary.is_empty() || self.pinned.is_some()))
     }
 
     /// What a statement that ended well on `node` does to the state.
@@ -242,9 +242,10 @@ impl State {
 
     /// The server says that a transaction is open on `node` that did not begin with BEGIN.
     pub fn begin(&mut self, node: NodeId, mode: TransactionMode) {
+        let shaped = self.next.take().map_or(self.modes, |(_, next)| merge(self.modes, next));
         self.transaction = Some(Transaction {
             node,
-            modes: merge(self.modes, mode),
+            modes: merge(shaped, mode),
             fresh: true,
             wrote: false,
             before: self.revertible(),

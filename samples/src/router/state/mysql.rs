@@ -4,7 +4,7 @@ use splitproof_capture::sql::{Isolation, Scope, Statement, StatementKind, Transa
 
 use super::{Modes, State, is_on};
 use crate::router::need::sets_everywhere;
-use crate::router::node::NodeId;
+use crate::router::node::{NodeId, PRIMARY};
 
 impl State {
     /// The state of a session of MySQL or MariaDB.
@@ -13,14 +13,12 @@ impl State {
         State { mysql: true, modes, ..State::default() }
     }
 
-    /// Why everything goes to the primary now.
-    pub fn pin(&self) -> Option<&'static str> {
-        let reasons = [
-            (!self.autocommit, "autocommit is off"),
-            (self.tables_locked, "tables are locked"),
-            (self.transaction_shaped, "SET TRANSACTION was said there"),
-        ];
-        self.pinned.or_else(|| reasons.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why))
+    /// Where everything goes now, and why.
+    pub fn pin(&self) -> Option<(NodeId, &'static str)> {
+        let reasons = [(!self.autocommit, "autocommit is off"), (self.tables_locked, "tables are locked")];
+        let held = reasons.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why);
+        let shaped = || self.next.map(|(node, _)| (node, "SET TRANSACTION was said there"));
+        self.pinned.or(held).map(|why| (PRIMARY, why)).or_else(shaped)
     }
 
     /// Whether the primary alone knows a user variable.
@@ -60,10 +58,11 @@ impl State {
         if !sets_everywhere(statement) {
             self.variables_of_primary.extend(session.variables_written.iter().cloned());
         }
-        self.transaction_shaped = match &statement.kind {
-            StatementKind::SetTransaction(_) => self.transaction.is_none(),
-            StatementKind::SetVariables | StatementKind::Use { .. } => self.transaction_shaped,
-            _ => false,
+        self.next = match &statement.kind {
+            StatementKind::SetTransaction(mode) if self.transaction.is_none() => Some((node, *mode)),
+            // BEGIN takes it up.
+            StatementKind::SetVariables | StatementKind::Use { .. } | StatementKind::Begin(_) => self.next,
+            _ => None,
         };
     }
 }
