@@ -47,6 +47,7 @@ impl Sandbox {
     ) -> Result<T> {
         self.need_nodes()?;
         self.replica().stop(Stop::Fast)?;
+        self.forget_replicas()?;
         let recorded = self.record_primary(recorder, output, work);
         self.up()?;
         recorded

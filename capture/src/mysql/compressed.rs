@@ -2,7 +2,8 @@
 //! their own, 3 bytes of the length before compression (0 where the piece was too short to be worth it), and the piece.
 //!
 //! They begin behind the OK packet of authentication, in both directions, where `COMPRESS` (zlib) or `ZSTD` is agreed.
-//! Pieces end anywhere: in one piece there may be several packets, or a part of one.
+//! Pieces end anywhere: in one piece there may be several packets, or a part of one. The sequence numbers of the packets
+//! inside tell nothing between payloads: a server sets them to that of the compressed packet from time to time.
 //!
 //! [Compressed packets]: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_compression_packet.html
 

@@ -14,6 +14,8 @@ use super::write;
 
 /// Bytes of an SSLRequest, and of the fields that a HandshakeResponse41 begins with.
 const FIXED: usize = 32;
+/// The same before MySQL 4.1.
+const FIXED_BEFORE_4_1: usize = 5;
 
 /// The first message of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +29,11 @@ pub enum Opening<'a> {
 impl<'a> Opening<'a> {
     /// Reads the payload.
     pub fn decode(payload: &'a [u8]) -> Result<Self, Invalid> {
-        let wants_ssl = payload
-            .first_chunk()
-            .is_some_and(|&[a, b]| Capabilities(u16::from_le_bytes([a, b]).into()).contains(Capabilities::SSL));
+        let low = payload.first_chunk().map_or(0, |low| u16::from_le_bytes(*low));
+        let capabilities = Capabilities(low.into());
+        let fixed = if capabilities.contains(Capabilities::PROTOCOL_41) { FIXED } else { FIXED_BEFORE_4_1 };
         // The same message follows under TLS with the same capability set, but with a user.
-        match wants_ssl && payload.len() <= FIXED {
+        match capabilities.contains(Capabilities::SSL) && payload.len() <= fixed {
             true => SslRequest::decode(payload).map(Opening::Ssl),
             false => HandshakeResponse::decode(payload).map(Opening::Response),
         }

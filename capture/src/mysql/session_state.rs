@@ -5,7 +5,7 @@
 use std::iter::FusedIterator;
 
 use super::error::Invalid;
-use super::read::Reader;
+use super::read::{self, Reader};
 use super::write;
 
 /// One change of the session.
@@ -33,7 +33,7 @@ pub enum Change<'a> {
     TransactionCharacteristics(&'a [u8]),
     /// `SESSION_TRACK_TRANSACTION_STATE` (MariaDB: `…_TRANSACTION_TYPE`): eight letters such as `T_R_____`.
     TransactionState(&'a [u8]),
-    /// A kind of change that is not known here.
+    /// A kind of change that is not known here, or whose content is not as documented.
     Other {
         /// Its number.
         kind: u8,
@@ -45,20 +45,22 @@ pub enum Change<'a> {
 const NAME: &str = "session state";
 
 impl<'a> Change<'a> {
-    fn read(read: &mut Reader<'a>) -> Result<Self, Invalid> {
-        let kind = read.u8()?;
-        let data = read.string()?;
-        let mut field = Reader::at(NAME, read.offset() - data.len(), data);
-        let change = match kind {
-            0 => Change::SystemVariable { name: field.string()?, value: field.string()? },
-            1 => Change::Schema(field.string()?),
-            2 => Change::StateChange(field.string()?),
-            3 => Change::Gtids { encoding: field.u8()?, gtids: field.string()? },
-            4 => Change::TransactionCharacteristics(field.string()?),
-            5 => Change::TransactionState(field.string()?),
-            kind => Change::Other { kind, data: field.rest() },
-        };
-        field.end(change)
+    /// A change of this kind, other than of variables; `None` where the content is not as documented.
+    fn of(kind: u8, data: &'a [u8]) -> Option<Self> {
+        let text = || read::string(data).filter(|(_, rest)| rest.is_empty()).map(|(text, _)| text);
+        Some(match kind {
+            1 => Change::Schema(text()?),
+            // The only content that has no length of its own.
+            2 => Change::StateChange(data),
+            3 => {
+                let (&encoding, rest) = data.split_first()?;
+                let (gtids, b"") = read::string(rest)? else { return None };
+                Change::Gtids { encoding, gtids }
+            }
+            4 => Change::TransactionCharacteristics(text()?),
+            5 => Change::TransactionState(text()?),
+            _ => return None,
+        })
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -74,7 +76,7 @@ impl<'a> Change<'a> {
                 1
             }
             Change::StateChange(changed) => {
-                write::string(&mut field, changed);
+                field.extend_from_slice(changed);
                 2
             }
             Change::Gtids { encoding, gtids } => {
@@ -112,7 +114,7 @@ impl<'a> SessionState<'a> {
 
     /// The changes in order.
     pub fn iter(&self) -> SessionStateIter<'a> {
-        SessionStateIter(self.0)
+        SessionStateIter { changes: self.0, variables: b"" }
     }
 
     /// The identifier of the transaction that the command committed: MySQL's `session_track_gtids`, or MariaDB's
@@ -166,7 +168,8 @@ impl<'a> SessionState<'a> {
     fn check(mut read: Reader<'a>) -> Result<Self, Invalid> {
         let changes = read.peek();
         while !read.is_empty() {
-            Change::read(&mut read)?;
+            read.u8()?;
+            read.string()?;
         }
         Ok(SessionState(changes))
     }
@@ -187,20 +190,48 @@ impl<'a> IntoIterator for SessionState<'a> {
 
 /// Iterator over [`SessionState`].
 #[derive(Clone, Debug)]
-pub struct SessionStateIter<'a>(&'a [u8]);
+pub struct SessionStateIter<'a> {
+    changes: &'a [u8],
+    /// The rest of a change that tells several variables.
+    variables: &'a [u8],
+}
 
 impl<'a> Iterator for SessionStateIter<'a> {
     type Item = Change<'a>;
 
     fn next(&mut self) -> Option<Change<'a>> {
-        if self.0.is_empty() {
-            return None;
+        if self.variables.is_empty() {
+            let (&kind, rest) = self.changes.split_first()?;
+            let (data, rest) = read::string(rest)?;
+            self.changes = rest;
+            if kind != 0 || !holds_variables(data) {
+                return Some(Change::of(kind, data).unwrap_or(Change::Other { kind, data }));
+            }
+            self.variables = data;
         }
-        let mut read = Reader::new(NAME, self.0);
-        let change = Change::read(&mut read).ok()?;
-        self.0 = read.rest();
-        Some(change)
+        let (name, value, rest) = variable(self.variables)?;
+        self.variables = rest;
+        Some(Change::SystemVariable { name, value })
     }
+}
+
+/// Name and value of the variable at the start of `bytes`, and what follows it.
+fn variable(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (name, rest) = read::string(bytes)?;
+    let (value, rest) = read::string(rest)?;
+    Some((name, value, rest))
+}
+
+/// True when `data` holds variables, at least one, and nothing else. The documentation allows several; the servers send one.
+fn holds_variables(data: &[u8]) -> bool {
+    let mut rest = data;
+    while let Some((_, _, after)) = variable(rest) {
+        if after.is_empty() {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }
 
 impl FusedIterator for SessionStateIter<'_> {}
@@ -212,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_kind() {
-        let bytes = hex("00 0f 0a 6175746f636f6d6d6974 03 4f4646  01 05 04 74657374  02 02 01 31
+        let bytes = hex("00 0f 0a 6175746f636f6d6d6974 03 4f4646  01 05 04 74657374  02 01 31
             03 05 00 03 613a31  04 04 03 424547  05 09 08 545f5f5f5f5f5f5f  63 02 6162");
         let state = SessionState::from_bytes(&bytes).unwrap();
         let changes: Vec<_> = state.iter().collect();
@@ -247,9 +278,32 @@ mod tests {
     }
 
     #[test]
+    fn several_variables_in_one_change() {
+        let state = SessionState::from_bytes(b"\0\x08\x01a\x01b\x01c\x01d").unwrap();
+        let expected = [(&b"a"[..], &b"b"[..]), (b"c", b"d")];
+        let changes = expected.map(|(name, value)| Change::SystemVariable { name, value });
+        assert_eq!(state.iter().collect::<Vec<_>>(), changes);
+    }
+
+    #[test]
+    fn what_is_not_as_documented_is_passed_on() {
+        // A field longer than its change, one shorter, a variable without a value.
+        for data in ["05 74657374", "03 74657374", "0161"] {
+            let data = hex(data);
+            for kind in 0..=5 {
+                let bytes = SessionState::bytes([Change::Other { kind, data: &data }]);
+                let state = SessionState::from_bytes(&bytes).unwrap();
+                let change = state.iter().next().unwrap();
+                // The last is a whole text as well, and a change of state may hold anything.
+                let known = kind == 2 || (data.len() == 2 && matches!(kind, 1 | 4 | 5));
+                assert_eq!(change == Change::Other { kind, data: &data }, !known, "{change:?}");
+            }
+        }
+    }
+
+    #[test]
     fn malformed() {
-        // Cut, a field longer than its change, and one shorter.
-        for (bytes, offset) in [("01 05 04 746573", 2), ("01 05 05 74657374", 3), ("01 05 03 74657374", 6), ("01", 1)] {
+        for (bytes, offset) in [("01 05 04 746573", 2), ("01", 1), ("01 05 04 74657374 01 fb", 8)] {
             let error = SessionState::from_bytes(&hex(bytes)).unwrap_err();
             assert_eq!(error.offset, offset, "{bytes}: {error}");
         }

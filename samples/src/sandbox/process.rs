@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -38,9 +39,14 @@ pub fn kill_group(pid: i32) {
 /// that no zombie is left that looks alive.
 pub fn spawn(mut command: Command) -> std::io::Result<i32> {
     let mut child = command.spawn()?;
-    let pid = i32::try_from(child.id()).unwrap_or(i32::MAX);
-    std::thread::spawn(move || child.wait());
-    Ok(pid)
+    let pid = child.id();
+    let ended = std::thread::spawn(move || child.wait());
+    // The kernel reports the start a moment before it shows the arguments. Until then [`runs`] would say no.
+    let arguments = Path::new("/proc").join(pid.to_string()).join("cmdline");
+    while !ended.is_finished() && std::fs::read(&arguments).is_ok_and(|text| text.is_empty()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(i32::try_from(pid).unwrap_or(i32::MAX))
 }
 
 /// A command that a Ctrl-C at the terminal does not reach, with the caller's rights.

@@ -46,6 +46,11 @@ impl Sandbox {
         never.map_or(Ok(()), Err)
     }
 
+    /// Makes sure that nothing more goes from the primary to a replica that was stopped.
+    pub(crate) fn forget_replicas(&self) -> Result<()> {
+        self.server().forget_replicas(&self.primary())
+    }
+
     /// Waits until the replica is connected to the primary.
     pub(super) fn wait_receiving(&self) -> Result<()> {
         let replica = self.replica();

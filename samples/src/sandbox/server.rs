@@ -64,6 +64,12 @@ pub(super) trait Server: Sync {
     /// Whether the replica receives what the primary writes.
     fn receives(&self, replica: &Node) -> Result<bool>;
 
+    /// Makes the primary close its side of the connections of a replica that has gone.
+    fn forget_replicas(&self, primary: &Node) -> Result<()> {
+        let _ = primary;
+        Ok(())
+    }
+
     /// How far the primary has written.
     fn position(&self, primary: &Node) -> Result<String>;
 

@@ -3,10 +3,11 @@
 //! Bytes that both write must be the same, and what one writes the other must read with the same content.
 //!
 //! - [`client`], [`server`], [`both`]: messages by who sends them
-//! - [`noise`]: random and broken bytes
+//! - [`noise`], [`everything`]: random and broken bytes, and every way to read them
 
 mod both;
 mod client;
+mod everything;
 mod noise;
 mod server;
 

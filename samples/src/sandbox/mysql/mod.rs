@@ -133,6 +133,10 @@ impl Server for Mariadb {
         replication::Status::of(replica).map(|status| status.is("Slave_IO_Running", "Yes"))
     }
 
+    fn forget_replicas(&self, primary: &Node) -> Result<()> {
+        replication::end_dumps(primary)
+    }
+
     fn position(&self, primary: &Node) -> Result<String> {
         primary.ask("SELECT @@gtid_binlog_pos")
     }

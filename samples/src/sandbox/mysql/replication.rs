@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::sandbox::node::Node;
-use crate::sandbox::owner;
+use crate::sandbox::{owner, wait};
 
 /// How long one question waits for a position, in seconds; whoever asks asks again.
 const WAIT: &str = "0.5";
+
+/// How long a thread of the server may take to end, in seconds.
+const PATIENCE: u64 = 30;
 
 /// The row of `SHOW SLAVE STATUS`.
 #[derive(Debug)]
@@ -71,6 +74,19 @@ pub fn set_delay(replica: &Node, seconds: u32) -> Result<()> {
     let paused = Status::of(replica)?.is("Slave_SQL_Running", "No");
     let start = if paused { "START SLAVE IO_THREAD" } else { "START SLAVE" };
     replica.ask(&format!("STOP SLAVE; CHANGE MASTER TO MASTER_DELAY = {seconds}; {start}")).map(drop)
+}
+
+/// Ends the primary's threads that send the binary log. One whose replica has gone notices that only when it sends the
+/// next transaction, and what it sends would be the first packet of somebody's recording.
+pub fn end_dumps(primary: &Node) -> Result<()> {
+    let dumps = "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'";
+    wait::until("the end of the replica's connection to the primary", PATIENCE, Some(&primary.log()), || {
+        let dumps = primary.ask(dumps)?;
+        for id in dumps.lines() {
+            primary.ask(&format!("KILL {id}"))?;
+        }
+        Ok(dumps.is_empty())
+    })
 }
 
 #[cfg(test)]
