@@ -3,9 +3,9 @@
 use splitproof_capture::postgresql::frontend::Frontend;
 use splitproof_capture::trace::Request;
 
-use super::End;
+use super::Connection;
 use crate::clock::Clock;
-use crate::wire::{Broken, Connection};
+use crate::wire::Broken;
 
 /// COPY data that is sent together, bytes.
 const CHUNK: usize = 64 << 10;
@@ -15,10 +15,10 @@ pub(super) async fn send<C: Clock>(
     connection: &mut Connection<C>,
     request: &Request,
     end: Option<u8>,
-) -> Result<(), End> {
+) -> Result<(), Broken> {
     for data in &request.copy_data {
         if Frontend::CopyData(data).encode(connection.outgoing()).is_err() {
-            return Err(End::Broken(Broken::Invalid));
+            return Err(Broken::Invalid);
         }
         if connection.outgoing().len() >= CHUNK {
             connection.send("d", |_| None).await?;
@@ -33,7 +33,7 @@ pub(super) async fn send<C: Clock>(
     if let Some(message) = message
         && message.encode(connection.outgoing()).is_err()
     {
-        return Err(End::Broken(Broken::Invalid));
+        return Err(Broken::Invalid);
     }
     if !connection.outgoing().is_empty() {
         connection.send(tag, |_| None).await?;
