@@ -3,11 +3,13 @@
 //! - [`Pair`]: the whole file, checked
 //! - [`Url`]: where a server or router listens, and as whom to connect; never shows its password
 //! - [`Passwords`]: `PGPASSWORD` and the password file, `MYSQL_PWD` and the option file
+//! - [`Keyring`]: the passwords of the router's users
 //! - [`PairError`]: what is wrong, in which field
 
 mod addresses;
 mod error;
 mod file;
+mod keyring;
 mod password;
 mod url;
 
@@ -19,6 +21,7 @@ pub use splitproof_capture::trace::Engine;
 pub use splitproof_capture::trace::Role;
 
 pub use error::PairError;
+pub use keyring::Keyring;
 pub use password::{OptionFile, Passfile, PassfileError, Passwords, Secret};
 pub use url::{Url, UrlError};
 

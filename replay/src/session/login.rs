@@ -1,18 +1,45 @@
 //! As whom a session starts.
 
-use splitproof_capture::trace::{Kind, Request};
+use splitproof_capture::trace::{Engine, Kind, Request};
 
 use super::NotSent;
 use crate::pair::Defaults;
-use crate::wire::handshake::Login;
+use crate::wire::{mysql, postgresql};
 
-/// The start-up parameters for a session, from its first recorded request and the pair's defaults.
+/// As whom a session starts, by engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Login {
+    /// PostgreSQL.
+    Postgresql(postgresql::handshake::Login),
+    /// MySQL or MariaDB.
+    Mysql(mysql::Login),
+}
+
+impl Login {
+    /// The user.
+    pub fn user(&self) -> &str {
+        match self {
+            Login::Postgresql(login) => &login.user,
+            Login::Mysql(login) => &login.user,
+        }
+    }
+}
+
+/// As whom a session starts, from its first recorded request and the pair's defaults.
 ///
 /// # Errors
 /// [`NotSent::UnknownUser`], or [`NotSent::Replication`] for a connection that streams WAL.
-pub fn login(first: &Request, defaults: &Defaults) -> Result<Login, NotSent> {
+pub fn login(engine: Engine, first: &Request, defaults: &Defaults) -> Result<Login, NotSent> {
     let user = first.user.as_deref().or(defaults.user.as_deref()).ok_or(NotSent::UnknownUser)?.to_owned();
     let database = first.database.as_deref().or(defaults.database.as_deref());
+    match engine {
+        Engine::Postgresql => start_up(first, user, database).map(Login::Postgresql),
+        Engine::Mysql => Ok(Login::Mysql(mysql::Login::of(first, user, database))),
+    }
+}
+
+/// PostgreSQL's start-up parameters.
+fn start_up(first: &Request, user: String, database: Option<&str>) -> Result<postgresql::handshake::Login, NotSent> {
     let mut parameters = vec![("user".to_owned(), user.clone())];
     parameters.extend(database.map(|database| ("database".to_owned(), database.to_owned())));
     parameters.extend(first.application.as_deref().map(|name| ("application_name".to_owned(), name.to_owned())));
@@ -22,7 +49,7 @@ pub fn login(first: &Request, defaults: &Defaults) -> Result<Login, NotSent> {
     if parameters.iter().any(|(name, value)| name == "replication" && is_on(value)) {
         return Err(NotSent::Replication);
     }
-    Ok(Login { minor_version: 0, user, parameters })
+    Ok(postgresql::handshake::Login { minor_version: 0, user, parameters })
 }
 
 /// The recorded parameters beside those that have columns of their own: names and values in turn.
@@ -44,6 +71,13 @@ mod tests {
     use splitproof_capture::trace::Param;
 
     use super::*;
+
+    fn login(first: &Request, defaults: &Defaults) -> Result<postgresql::handshake::Login, NotSent> {
+        match super::login(Engine::Postgresql, first, defaults)? {
+            Login::Postgresql(login) => Ok(login),
+            Login::Mysql(_) => panic!("it is PostgreSQL's"),
+        }
+    }
 
     fn connect(parameters: &[&str]) -> Request {
         let mut first = Request::new(1, 0, 0, Kind::Connect);

@@ -33,7 +33,9 @@ impl fmt::Display for Summary {
             f.write_str(
                 "           Let the router and the nodes accept these users from this machine, and give their ",
             )?;
-            writeln!(f, "passwords in the router's URL, PGPASSWORD or PGPASSFILE.")?;
+            let places =
+                if self.router.starts_with("mysql:") { "~/.my.cnf or MYSQL_PWD" } else { "PGPASSWORD or PGPASSFILE" };
+            writeln!(f, "passwords in the router's URL, {places}.")?;
         }
         if self.lost_sessions > 0 {
             writeln!(

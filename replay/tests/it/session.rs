@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use splitproof_capture::trace::{Kind, Outcome, Param};
 use splitproof_replay::clock::{Speed, VirtualClock};
 use splitproof_replay::session::NotSent;
-use splitproof_replay::wire::handshake::{CancelKey, Refused};
+use splitproof_replay::wire::Refused;
+use splitproof_replay::wire::postgresql::handshake::{self, CancelKey};
 
 use crate::play::{MS, RUN_START_NS, Recorded, begin_to_stop, play, scene};
 use crate::server::Server;
@@ -124,7 +125,10 @@ async fn a_refused_user_is_reported_and_the_rest_counted() {
     assert_eq!((rows[0].kind, rows[0].outcome), (Kind::Connect, Outcome::Error));
     let (user, answer) = ended.refused.unwrap();
     assert_eq!(user, "stranger");
-    assert!(matches!(answer, Refused::Server { ref code, .. } if code == "28000"), "{answer:?}");
+    assert!(
+        matches!(answer, Refused::Postgresql(handshake::Refused::Server { ref code, .. }) if code == "28000"),
+        "{answer:?}"
+    );
     assert_eq!(ended.not_sent, BTreeMap::from([(NotSent::Refused, 2)]));
 }
 
@@ -138,7 +142,7 @@ async fn an_unreachable_router_is_reported() {
         splitproof_replay::pair::Url::parse_router(&url).unwrap();
     let (rows, ended) = play(&scene, Recorded::session(1, "app").goodbye(1)).await;
     assert_eq!((rows.len(), rows[0].outcome, rows[0].recorded_seq), (1, Outcome::Lost, Some(0)));
-    assert!(matches!(ended.refused, Some((_, Refused::Connection(_)))));
+    assert!(matches!(ended.refused, Some((_, Refused::Unreachable(_)))));
 }
 
 #[tokio::test]

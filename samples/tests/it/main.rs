@@ -1,7 +1,7 @@
 //! The sandbox against real servers, and the tools against the sandbox.
 //!
 //! - `sandbox`, `mysql_sandbox`, `shop`: the pairs, and the workload through pgpool-II
-//! - `replay`: the replayer's promises, through its library
+//! - `replay`, `mysql_replay`: the replayer's promises, through its library; `mysql_nodes`: its control connections
 //! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
 //! - `router`, `router_postgresql`, `router_faults`: the sample router, right and wrong
 //! - `stage`: the pair and the replays that those share; `tools`: the tools as their users run them
@@ -12,6 +12,7 @@ mod catalogue;
 mod demo;
 mod destinations;
 mod mysql_nodes;
+mod mysql_replay;
 mod mysql_sandbox;
 mod pgpool_log;
 mod probe;

@@ -8,8 +8,9 @@ use splitproof_capture::session::{Shared, Start};
 use splitproof_capture::trace::{Kind, Param, Request};
 use splitproof_replay::clock::{Clock, WallClock};
 use splitproof_replay::pair::{Secret, Url};
-use splitproof_replay::wire::handshake::Login;
-use splitproof_replay::wire::{Connection, Rows, encode};
+use splitproof_replay::wire::Rows;
+use splitproof_replay::wire::postgresql::handshake::Login;
+use splitproof_replay::wire::postgresql::{Connection, encode};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 

@@ -7,7 +7,8 @@ use splitproof_capture::trace::{Kind, Outcome, Request};
 use super::{Task, lock};
 use crate::clock::Clock;
 use crate::session::NotSent;
-use crate::wire::{Rows, Tag, cancel};
+use crate::wire::postgresql::cancel;
+use crate::wire::{Rows, Tag};
 
 impl<C: Clock> Task<C> {
     /// Repeats a cancel request, with the key that the target got in the replay.

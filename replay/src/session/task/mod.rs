@@ -1,14 +1,10 @@
-//! The session from connect to disconnect; `copy` sends the data of a COPY, and `cancel` is a session that only cancels
-//! another.
+//! The session from connect to disconnect; `cancel` is a session that only cancels another.
 
 mod cancel;
-mod copy;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use splitproof_capture::postgresql::frontend::Frontend;
-use splitproof_capture::session::postgresql::Session;
 use splitproof_capture::session::{Close, Shared, Start};
 use splitproof_capture::trace::{Kind, Losses, Outcome, Request};
 use tokio::net::TcpStream;
@@ -16,16 +12,15 @@ use tokio::sync::mpsc;
 
 use super::gate::{Decision, Gate};
 use super::late::History;
-use super::login::login;
+use super::login::{Login, login};
 use super::queue::Queue;
 use super::{NotSent, Stop};
 use crate::clock::{Clock, Timetable};
 use crate::output::Note;
-use crate::pair::{Pair, Passwords};
+use crate::pair::{Keyring, Pair, Passwords};
 use crate::reads::Reads;
-use crate::wire::encode::{self, Parts};
-use crate::wire::handshake::{CancelKey, Refused};
-use crate::wire::{Broken, Connection, Rows, Tag};
+use crate::wire::postgresql::handshake::CancelKey;
+use crate::wire::{Broken, Refused, Rows, Tag, Wire, mysql, postgresql};
 
 /// Finished rows that are handed to the writer together.
 const BATCH: usize = 128;
@@ -81,6 +76,16 @@ struct Previous {
     end_ns: Option<i64>,
 }
 
+/// A session whose connection is open.
+struct Begun {
+    /// Its first request.
+    first: Request,
+    /// When the connection was begun.
+    began_ns: i64,
+    /// When it was due.
+    due_ns: Option<i64>,
+}
+
 /// Why a session ends before its last request.
 enum End {
     Broken(Broken),
@@ -108,7 +113,7 @@ impl From<Broken> for End {
 impl<C: Clock> Task<C> {
     /// A session that takes its requests from `queue` and gives its rows to `out`.
     pub fn new(scene: Arc<Scene<C>>, session: u64, queue: Queue, stop: Stop, out: mpsc::Sender<Note>) -> Self {
-        let gate = Gate::new(scene.only.clone());
+        let gate = Gate::new(scene.pair.engine, scene.only.clone());
         Task {
             scene,
             session,
@@ -149,7 +154,7 @@ impl<C: Clock> Task<C> {
     async fn connect(&mut self, first: Request, mut rows: Rows) -> Rows {
         let scene = Arc::clone(&self.scene);
         let recorded = first.kind == Kind::Connect;
-        let login = match login(&first, &scene.pair.defaults) {
+        let login = match login(scene.pair.engine, &first, &scene.pair.defaults) {
             Ok(login) => login,
             Err(reason) => {
                 self.not_sent(reason, 1);
@@ -175,7 +180,7 @@ impl<C: Clock> Task<C> {
         let stream = match TcpStream::connect(router.address()).await {
             Ok(stream) => stream,
             Err(error) => {
-                let refused = Refused::Connection(format!("cannot connect: {error}"));
+                let refused = Refused::Unreachable(format!("cannot connect: {error}"));
                 let mut row = Request::new(self.session, 0, began_ns, Kind::Connect);
                 (row.user, row.database) = (first.user.clone(), first.database.clone());
                 (row.outcome, row.error_message) = (Outcome::Lost, Some(refused.to_string().into()));
@@ -183,7 +188,7 @@ impl<C: Clock> Task<C> {
                     Some(tag) => rows.push(row, tag),
                     None => self.not_sent(NotSent::Refused, 1),
                 }
-                self.ended.refused = Some((login.user, refused));
+                self.ended.refused = Some((login.user().to_owned(), refused));
                 return rows;
             }
         };
@@ -194,21 +199,35 @@ impl<C: Clock> Task<C> {
             Err(_) => "".into(),
         };
         let start = Start { client: name(stream.local_addr()), server: name(stream.peer_addr()), midway: false };
-        let decoder = Session::new(self.session, start, &scene.shared);
-        let mut connection = Connection::over(scene.clock.clone(), stream, decoder, rows);
-        let database = login.parameters.iter().find(|(name, _)| name == "database");
-        let database = database.map_or(login.user.as_str(), |(_, database)| database.as_str());
-        let password = router.password(&login.user, database, &scene.passwords);
+        let clock = scene.clock.clone();
+        let begun = Begun { first, began_ns, due_ns };
+        match login {
+            Login::Postgresql(login) => {
+                let decoder = splitproof_capture::session::postgresql::Session::new(self.session, start, &scene.shared);
+                self.hold(postgresql::Connection::over(clock, stream, decoder, rows), &login, begun).await
+            }
+            Login::Mysql(login) => {
+                let decoder = splitproof_capture::session::mysql::Session::new(self.session, start, &scene.shared);
+                self.hold(mysql::Connection::over(clock, stream, decoder, rows), &login, begun).await
+            }
+        }
+    }
+
+    /// Holds the session over an open connection, from its start to its end.
+    async fn hold<W: Wire>(&mut self, mut connection: W, login: &W::Login, begun: Begun) -> Rows {
+        let scene = Arc::clone(&self.scene);
+        let Begun { first, began_ns, due_ns } = begun;
+        let recorded = first.kind == Kind::Connect;
+        let keyring = Keyring::new(&scene.pair.router, &scene.passwords);
         let mut cause = None;
         let history = self.history;
-        let started = connection.start(&login, password.as_ref(), |at_ns| {
-            let tag = tag(&history, at_ns);
-            cause = tag.and_then(|tag| tag.late_cause);
-            tag
+        let started = connection.start(login, &keyring, |at_ns| {
+            cause = history.cause(due_ns, at_ns).filter(|_| recorded);
+            recorded.then_some(Tag { seq: first.seq, due_ns, late_cause: cause })
         });
         let started = tokio::select! {
             started = started => started,
-            () = self.stop.grace_over() => Err(Refused::Connection("stopped".to_owned())),
+            () = self.stop.grace_over() => Err(Refused::Unreachable("stopped".to_owned())),
         };
         match started {
             Ok(key) => {
@@ -228,15 +247,16 @@ impl<C: Clock> Task<C> {
                 if !recorded {
                     self.not_sent(NotSent::Refused, 1);
                 }
-                self.ended.refused = Some((login.user, refused));
+                let user = first.user.as_deref().or(scene.pair.defaults.user.as_deref()).unwrap_or_default();
+                self.ended.refused = Some((user.to_owned(), refused));
             }
         }
         self.ended.losses.merge(connection.losses());
-        std::mem::replace(&mut connection.rows, Rows::of(self.session))
+        std::mem::replace(connection.rows(), Rows::of(self.session))
     }
 
     /// Sends the session's requests until there are no more, and ends the connection.
-    async fn requests(&mut self, connection: &mut Connection<C>, mut next: Option<Request>) {
+    async fn requests<W: Wire>(&mut self, connection: &mut W, mut next: Option<Request>) {
         let end = loop {
             let request = match next.take().or_else(|| self.queue.ready()) {
                 Some(request) => request,
@@ -251,7 +271,7 @@ impl<C: Clock> Task<C> {
                 Ok(false) => return,
                 Err(end) => break Some(end),
             }
-            if connection.rows.len() >= BATCH {
+            if connection.rows().len() >= BATCH {
                 self.hand_over(connection).await;
             }
         };
@@ -259,7 +279,7 @@ impl<C: Clock> Task<C> {
             None | Some(End::Stopped) => {
                 tokio::select! {
                     // What goes wrong now is in the rows, as unfinished requests.
-                    _ = connection.read_until(|scan| scan.is_ready()) => {}
+                    _ = connection.until_ready() => {}
                     () = self.stop.grace_over() => {}
                 }
                 connection.leave();
@@ -276,7 +296,7 @@ impl<C: Clock> Task<C> {
     }
 
     /// Sends one request when it is due. `false` when it was the disconnect.
-    async fn request(&mut self, connection: &mut Connection<C>, request: &Request) -> Result<bool, End> {
+    async fn request<W: Wire>(&mut self, connection: &mut W, request: &Request) -> Result<bool, End> {
         let due_ns = self.scene.timetable.due_ns(request.start_ns);
         match self.wait_for_turn(connection, request, due_ns).await {
             Ok(()) => {}
@@ -295,16 +315,14 @@ impl<C: Clock> Task<C> {
             return Ok(false);
         }
         let decision = match self.gate.decide(request) {
-            Decision::Send => match encode::parts(request) {
-                Ok(parts) if encode::encode(request, parts.first, connection.outgoing()).is_ok() => {
-                    self.send(connection, request, parts, due_ns).await?;
-                    Decision::Send
-                }
-                _ => {
-                    connection.discard();
-                    self.gate.withhold(request, NotSent::Incomplete)
-                }
-            },
+            Decision::Send if connection.encode(request).is_ok() => {
+                self.send(connection, request, due_ns).await?;
+                Decision::Send
+            }
+            Decision::Send => {
+                connection.discard();
+                self.gate.withhold(request, NotSent::Incomplete)
+            }
             other => other,
         };
         match decision {
@@ -312,27 +330,20 @@ impl<C: Clock> Task<C> {
             Decision::Withhold(reason) => self.not_sent(reason, 1),
             Decision::SyncOnly(reason) => {
                 self.not_sent(reason, 1);
-                connection.outgoing().extend_from_slice(b"S\0\0\0\x04");
-                connection.send("S", |_| None).await?;
+                connection.end_group().await?;
             }
         }
-        if connection.scan().is_replication() {
+        if connection.is_replication() {
             return Err(End::Replication);
         }
         Ok(true)
     }
 
-    async fn send(
-        &mut self,
-        connection: &mut Connection<C>,
-        request: &Request,
-        parts: Parts<'_>,
-        due_ns: Option<i64>,
-    ) -> Result<(), End> {
+    async fn send<W: Wire>(&mut self, connection: &mut W, request: &Request, due_ns: Option<i64>) -> Result<(), End> {
         let mut cause = None;
         let history = self.history;
         let rows = connection.rows_begun();
-        let sent = connection.send(parts.first, |at_ns| {
+        let sent = connection.send(request, |at_ns| {
             cause = history.cause(due_ns, at_ns);
             Some(Tag { seq: request.seq, due_ns, late_cause: cause })
         });
@@ -345,33 +356,17 @@ impl<C: Clock> Task<C> {
         let written_ns = if due_ns.is_some() { self.scene.clock.now_ns() } else { sent_ns };
         self.history.sent(sent_ns, written_ns, cause, request.duration_ns);
         self.previous = Some(Previous { group: request.pipeline_group, end_ns: request.end_ns() });
-        for copied in &parts.copies {
-            tokio::select! {
-                result = connection.read_until(|scan| scan.copy_is_decided()) => result?,
-                () = self.stop.grace_over() => return Err(End::Stopped),
-            }
-            // After an error the server asks for none of the others.
-            if !connection.scan().wants_copy_data() {
-                break;
-            }
-            copy::send(connection, request, copied).await?;
+        tokio::select! {
+            biased;
+            completed = connection.complete(request) => Ok(completed?),
+            () = self.stop.grace_over() => Err(End::Stopped),
         }
-        if !parts.rest.is_empty() && encode::encode(request, parts.rest, connection.outgoing()).is_ok() {
-            connection.send(parts.rest, |_| None).await?;
-        }
-        Ok(())
     }
 
-    async fn disconnect(&mut self, connection: &mut Connection<C>, request: &Request, due_ns: Option<i64>) {
+    async fn disconnect<W: Wire>(&mut self, connection: &mut W, request: &Request, due_ns: Option<i64>) {
         let history = self.history;
         let tag = |at_ns| Some(Tag { seq: request.seq, due_ns, late_cause: history.cause(due_ns, at_ns) });
-        let said = request.messages.contains('X') && Frontend::Terminate.encode(connection.outgoing()).is_ok();
-        if said && connection.send("X", tag).await.is_ok() {
-            connection.close(Close::Client, None);
-        } else {
-            let tag = tag(self.scene.clock.now_ns());
-            connection.close(Close::Client, tag);
-        }
+        connection.goodbye(request, tag).await;
     }
 
     /// A request is sent without waiting for the answer to the one before when both belong to one group, or when the
@@ -390,9 +385,9 @@ impl<C: Clock> Task<C> {
     }
 
     /// Waits for the answer before, where the recorded client did, and until the request is due.
-    async fn wait_for_turn(
+    async fn wait_for_turn<W: Wire>(
         &mut self,
-        connection: &mut Connection<C>,
+        connection: &mut W,
         request: &Request,
         due_ns: Option<i64>,
     ) -> Result<(), End> {
@@ -406,27 +401,17 @@ impl<C: Clock> Task<C> {
         }
     }
 
-    async fn wait_for_answer(&mut self, connection: &mut Connection<C>) -> Result<(), End> {
-        loop {
-            tokio::select! {
-                biased;
-                result = connection.read_until(|scan| scan.is_ready() || scan.wants_copy_data()) => result?,
-                () = self.stop.grace_over() => return Err(End::Stopped),
-            }
-            if connection.is_ready() {
-                self.history.answered(self.scene.clock.now_ns());
-                return Ok(());
-            }
-            // The recorded server did not ask for data here, so there is none. To leave it waiting would end the session.
-            let fail = Frontend::CopyFail(b"the recorded client sent no data");
-            if fail.encode(connection.outgoing()).is_err() {
-                return Err(End::Broken(Broken::Invalid));
-            }
-            connection.send("f", |_| None).await?;
+    async fn wait_for_answer<W: Wire>(&mut self, connection: &mut W) -> Result<(), End> {
+        tokio::select! {
+            biased;
+            result = connection.until_ready() => result?,
+            () = self.stop.grace_over() => return Err(End::Stopped),
         }
+        self.history.answered(self.scene.clock.now_ns());
+        Ok(())
     }
 
-    async fn wait_until_due(&mut self, connection: &mut Connection<C>, due_ns: i64) -> Result<(), End> {
+    async fn wait_until_due<W: Wire>(&mut self, connection: &mut W, due_ns: i64) -> Result<(), End> {
         if self.scene.clock.now_ns() >= due_ns && !self.stop.is_given() {
             return Ok(());
         }
@@ -439,7 +424,7 @@ impl<C: Clock> Task<C> {
         }
     }
 
-    async fn wait_for_request(&mut self, connection: &mut Connection<C>) -> Result<Option<Request>, End> {
+    async fn wait_for_request<W: Wire>(&mut self, connection: &mut W) -> Result<Option<Request>, End> {
         self.hand_over(connection).await;
         let Task { queue, stop, .. } = self;
         tokio::select! {
@@ -449,9 +434,9 @@ impl<C: Clock> Task<C> {
         }
     }
 
-    async fn hand_over(&mut self, connection: &mut Connection<C>) {
-        if !connection.rows.is_empty() {
-            self.out.send(Note::Rows(connection.rows.take())).await.ok();
+    async fn hand_over<W: Wire>(&mut self, connection: &mut W) {
+        if !connection.rows().is_empty() {
+            self.out.send(Note::Rows(connection.rows().take())).await.ok();
         }
     }
 

@@ -25,7 +25,7 @@ mod unit;
 
 use std::sync::Arc;
 
-use splitproof_replay::wire::handshake;
+use splitproof_replay::wire::postgresql::handshake;
 
 use super::serve::Shared;
 

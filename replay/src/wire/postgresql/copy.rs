@@ -3,10 +3,10 @@
 use splitproof_capture::postgresql::frontend::Frontend;
 use splitproof_capture::trace::Request;
 
-use super::End;
+use super::Connection;
+use super::encode::Copied;
 use crate::clock::Clock;
-use crate::wire::encode::Copied;
-use crate::wire::{Broken, Connection};
+use crate::wire::Broken;
 
 /// COPY data that is sent together, bytes.
 const CHUNK: usize = 64 << 10;
@@ -16,10 +16,10 @@ pub(super) async fn send<C: Clock>(
     connection: &mut Connection<C>,
     request: &Request,
     copied: &Copied<'_>,
-) -> Result<(), End> {
+) -> Result<(), Broken> {
     for data in copied.data {
         if Frontend::CopyData(data).encode(connection.outgoing()).is_err() {
-            return Err(End::Broken(Broken::Invalid));
+            return Err(Broken::Invalid);
         }
         if connection.outgoing().len() >= CHUNK {
             connection.send("d", |_| None).await?;
@@ -34,7 +34,7 @@ pub(super) async fn send<C: Clock>(
     if let Some(message) = message
         && message.encode(connection.outgoing()).is_err()
     {
-        return Err(End::Broken(Broken::Invalid));
+        return Err(Broken::Invalid);
     }
     if !connection.outgoing().is_empty() {
         connection.send(tag, |_| None).await?;

@@ -1,4 +1,4 @@
-//! What is sent, and what is withheld for which reason.
+//! What is sent of a PostgreSQL session.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,19 +7,9 @@ use compact_str::CompactString;
 use splitproof_capture::sql;
 use splitproof_capture::trace::{Kind, Request};
 
-use super::NotSent;
+use super::Decision;
 use crate::reads::Reads;
-
-/// What to do with a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// Send all of it.
-    Send,
-    /// Send nothing of it but the Sync at its end, which ends a group that was begun.
-    SyncOnly(NotSent),
-    /// Send nothing of it.
-    Withhold(NotSent),
-}
+use crate::session::NotSent;
 
 /// Decides for the requests of one session, in order, and remembers what that means for later ones.
 #[derive(Debug, Default)]
