@@ -18,3 +18,4 @@ pub mod intent;
 pub mod report;
 pub mod run;
 pub mod staleness;
+mod yaml;

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) if cli::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("splitproof-analyze: {error:#}");
+            eprintln!("splitproof-analyze: {}", splitproof_capture::causes(error.as_ref()));
             ExitCode::from(2)
         }
     }

@@ -3,8 +3,10 @@
 //! This crate owns the vocabulary that the other Splitproof crates share: the [`trace`] and its rows,
 //! the wire protocols as codecs without I/O ([`postgresql`], [`mysql`]), the state machine that turns the two byte
 //! streams of a connection into requests ([`session`]), and the facts of one SQL statement ([`sql`]).
-//! The sources, [`packets`] and [`tap`], feed bytes in and rows come out.
+//! The sources, [`packets`] and [`tap`], feed bytes in and rows come out. [`causes`] and [`plain`] are for what a user
+//! reads when something is wrong.
 
+mod causes;
 pub mod checksum;
 pub mod clock;
 pub mod mysql;
@@ -14,3 +16,7 @@ pub mod session;
 pub mod sql;
 pub mod tap;
 pub mod trace;
+mod wording;
+
+pub use causes::causes;
+pub use wording::plain;

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         Ok(cli::Done::WithProblems) => ExitCode::from(1),
         Err(error) if cli::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("splitproof-capture: {error:#}");
+            eprintln!("splitproof-capture: {}", splitproof_capture::causes(error.as_ref()));
             ExitCode::from(2)
         }
     }

@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     match cli::Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("splitproof-sandbox: {error:#}");
+            eprintln!("splitproof-sandbox: {}", splitproof_capture::causes(error.as_ref()));
             ExitCode::FAILURE
         }
     }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use splitproof_capture::trace::Engine;
 
 use crate::intent::Intent;
+use crate::yaml;
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
@@ -86,7 +87,7 @@ pub struct Step {
 #[derive(Debug, thiserror::Error)]
 pub enum FixtureError {
     /// It cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: cannot read the fixture: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -138,7 +139,7 @@ impl Fixture {
     /// Checks the text of a fixture; `path` is only for messages.
     pub fn parse(path: &Path, text: &str) -> Result<Fixture, FixtureError> {
         let syntax = |problem: String| FixtureError::Syntax { path: path.to_owned(), problem };
-        let file: File = serde_saphyr::from_str(text).map_err(|error| syntax(error.to_string()))?;
+        let file: File = yaml::read(text).map_err(syntax)?;
         if file.version != VERSION {
             return Err(syntax(format!("version {} is not known: this program reads version {VERSION}", file.version)));
         }
@@ -198,9 +199,10 @@ fn case(mut value: serde_json::Value) -> Result<Case, Wrong> {
 /// Messages about fields name them between backquotes.
 fn field_of(error: &serde_json::Error, within: &str) -> Wrong {
     let message = error.to_string();
+    let sentence = splitproof_capture::plain(&message);
     match message.split('`').nth(1).filter(|_| message.contains("field")) {
-        Some(field) => (format!("{within}.{field}"), message),
-        None => (within.to_owned(), message),
+        Some(field) => (format!("{within}.{field}"), sentence),
+        None => (within.to_owned(), sentence),
     }
 }
 
@@ -261,7 +263,11 @@ mod tests {
         let missing = problem("  - {id: a, session: [{sql: x}]}");
         assert!(missing.starts_with("f.yaml: case a: case.why: missing field `why`"), "{missing}");
         let place = problem("  - {id: a, why: b, session: [{sql: x, safe: somewhere}]}");
-        assert!(place.starts_with("f.yaml: case a: session[0]"), "{place}");
+        assert!(place.starts_with("f.yaml: case a: session[0]: unknown value `somewhere`: use "), "{place}");
+        assert_eq!(
+            problem("  - {id: a, why: b, session: [{sql: 5}]}"),
+            "f.yaml: case a: session[0]: expected a string, found integer `5`"
+        );
         assert_eq!(
             problem("  - {id: a, why: b, session: []}"),
             "f.yaml: case a: session: is empty: list the statements"

@@ -72,7 +72,18 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// The two runs do not repeat the same recording.
+    /// The two runs repeat different recordings.
+    #[error(
+        "these do not belong to one recording: {baseline}; {candidate}; compare two replays of one recording, or a replay \
+         with its recording"
+    )]
+    OtherRecording {
+        /// The baseline, and the recording that it repeats.
+        baseline: String,
+        /// The candidate, and the recording that it repeats.
+        candidate: String,
+    },
+    /// The two runs do not repeat the same recording, although they do not say which they repeat.
     #[error(
         "{} and {} have no request in common: compare two replays of one recording, or a replay with its recording",
         .baseline.display(), .candidate.display()
@@ -86,15 +97,29 @@ pub enum Error {
 }
 
 /// The catalog of the pair: that of the candidate, or of the baseline where only that has one.
-fn catalog(options: &Options) -> Result<Option<Arc<Catalog>>, Error> {
-    for dir in [&options.candidate, &options.baseline] {
-        match Catalog::read(dir) {
-            Ok(catalog) => return Ok(Some(Arc::new(catalog))),
-            Err(CatalogError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error.into()),
+fn catalog(baseline: &Run, candidate: &Run) -> Result<Option<Arc<Catalog>>, Error> {
+    for run in [candidate, baseline] {
+        if let Some(catalog) = Catalog::read(run.reader())? {
+            return Ok(Some(Arc::new(catalog)));
         }
     }
     Ok(None)
+}
+
+/// Opens both, and finds out before the work whether they can be compared.
+fn open(options: &Options) -> Result<(Run, Run), Error> {
+    let (baseline, candidate) = (Run::open(&options.baseline)?, Run::open(&options.candidate)?);
+    for run in [&baseline, &candidate] {
+        if run.reader().manifest().table.requests == 0 {
+            return Err(Error::Empty { path: run.dir().into() });
+        }
+    }
+    match (baseline.recording(), candidate.recording()) {
+        (Some(one), Some(other)) if one.id != other.id => {
+            Err(Error::OtherRecording { baseline: one.to_string(), candidate: other.to_string() })
+        }
+        _ => Ok((baseline, candidate)),
+    }
 }
 
 /// Copies a file of judged requests to where the user wants it.
@@ -113,14 +138,11 @@ fn same(one: &Path, other: &Path) -> bool {
 pub fn compare(options: &Options) -> Result<Comparison, Error> {
     let temporary =
         tempfile::Builder::new().prefix("splitproof-").tempdir().map_err(|source| Error::Temporary { source })?;
-    let catalog = catalog(options)?;
+    let (baseline, candidate) = open(options)?;
+    let catalog = catalog(&baseline, &candidate)?;
     let engine = Engine::new(options.memory, temporary.path())?;
     let mut judged = Vec::new();
-    for (side, dir) in [(Side::Baseline, &options.baseline), (Side::Candidate, &options.candidate)] {
-        let run = Run::open(dir)?;
-        if run.reader().manifest().table.requests == 0 {
-            return Err(Error::Empty { path: dir.clone() });
-        }
+    for (side, run) in [(Side::Baseline, baseline), (Side::Candidate, candidate)] {
         let mut statements = Statements::new(run.dialect(), catalog.clone());
         let rows = temporary.path().join(format!("{}.parquet", side.table()));
         let judgement = pass(&run, &mut statements, &rows)?;

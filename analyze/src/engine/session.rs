@@ -49,6 +49,9 @@ pub enum Error {
     },
 }
 
+/// The columns that tell which request of a group was the first one.
+const EXAMPLE: &str = include_str!("sql/example.sql").trim_ascii();
+
 fn remedy(source: &DataFusionError) -> &'static str {
     match source.find_root() {
         DataFusionError::ResourcesExhausted(_) => "; allow more with --memory, or free space for spilling in TMPDIR",
@@ -103,8 +106,9 @@ impl Engine {
         Ok(Records::new(query, self.runtime.block_on(answer).map_err(failed)?))
     }
 
-    /// Runs a query over one run: `$run` in its text stands for the table.
+    /// Runs a query over one run: `$run` in its text stands for the table, and `$example` for the columns of the first
+    /// request of a group (`sql/example.sql`).
     pub(super) fn query_run(&self, query: &'static str, sql: &str, side: Side) -> Result<Records, Error> {
-        self.query(query, &sql.replace("$run", side.table()))
+        self.query(query, &sql.replace("$example", EXAMPLE).replace("$run", side.table()))
     }
 }

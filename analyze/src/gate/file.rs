@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::{Bound, BoundError, Condition};
 use crate::comparison::METRICS;
+use crate::yaml;
 
 /// Conditions that hold unless the file names the same metric: what the evidence does not reach cannot pass.
 const BUILT_IN: &[(&str, f64)] = &[
@@ -52,7 +53,10 @@ pub enum GateError {
         source: std::io::Error,
     },
     /// It is not YAML of the expected form.
-    #[error("{}: not a gate file: {message}\nexpected `promote_if:` (or `routing_canary:` with `promote_if:`) and under it `metric: bound`", path.display())]
+    #[error(
+        "{}: not a gate file: {message}; write `promote_if:` (or `routing_canary:` with `promote_if:`) and under it \
+         `metric: bound`, such as `write_leakage: 0` or `p99_read_latency_delta_pct: \"< 10\"`", path.display()
+    )]
     Form {
         /// The file.
         path: PathBuf,
@@ -118,8 +122,7 @@ impl Gate {
 
     /// The conditions of a text, which came from `path`.
     pub fn parse(text: &str, path: &Path) -> Result<Self, GateError> {
-        let file: File = serde_saphyr::from_str(text)
-            .map_err(|error| GateError::Form { path: path.to_owned(), message: error.to_string() })?;
+        let file: File = yaml::read(text).map_err(|message| GateError::Form { path: path.to_owned(), message })?;
         let written = file.promote_if.or_else(|| file.routing_canary.and_then(|canary| canary.promote_if));
         let written = written.filter(|conditions| !conditions.is_empty());
         let written = written.ok_or_else(|| GateError::Empty { path: path.to_owned() })?;
@@ -227,6 +230,17 @@ mod tests {
         assert!(message("promote_if: {}").contains("no condition"));
         assert!(message("routing_canary: {share: 0.05}").contains("no condition"));
         assert!(message("promote_if: [").contains("gate.yaml: not a gate file"));
+        let list = message("promote_if:\n  write_leakage: [1]");
+        assert!(
+            list.contains("line 2, column 18: this value has a form") && list.contains("`metric: bound`"),
+            "{list}"
+        );
+        assert!(message("promote_iff: {a: 0}").contains("unknown field `promote_iff`: use"));
+        for text in ["promote_if: 3", "promote_if: {mismatches: 0, mismatches: 1}", "promote_if: {mismatches: 1e400}"] {
+            let message = message(text);
+            let inside = ["mapping", "Policy", "untagged", "enum", "variant"];
+            assert!(message.lines().count() == 1 && !inside.iter().any(|word| message.contains(word)), "{message}");
+        }
         assert!(
             message("promote_if: {compared_delta: 0}").contains("unknown metric"),
             "compared is of the pair, not of a run"

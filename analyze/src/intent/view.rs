@@ -11,6 +11,8 @@ pub struct RequestView<'a> {
     pub sql: Option<&'a str>,
     /// The text's shape; `None` has it found.
     pub shape_id: Option<u64>,
+    /// The prepared statement of a prepare, execute or close.
+    pub statement: Option<&'a str>,
     /// The portal of an execute or fetch; MySQL: the number of the statement whose rows are fetched.
     pub portal: Option<&'a str>,
     /// How it ended. Only what ended well changes the session's state.
@@ -32,6 +34,7 @@ impl<'a> RequestView<'a> {
             kind: Kind::Query,
             sql: Some(sql),
             shape_id: None,
+            statement: None,
             portal: None,
             outcome: Outcome::Ok,
             error_code: None,
@@ -48,6 +51,7 @@ impl<'a> From<&'a Request> for RequestView<'a> {
             kind: request.kind,
             sql: request.sql.as_deref(),
             shape_id: request.shape_id,
+            statement: request.statement.as_deref(),
             portal: request.portal.as_deref().or(request.statement.as_deref()),
             outcome: request.outcome,
             error_code: request.error_code.as_deref(),

@@ -16,7 +16,7 @@ mod statements;
 mod sweep;
 
 pub use error::Error;
-pub use open::{Node, Run, dialect};
+pub use open::{Node, Recording, Run, dialect};
 pub use pass::{Judgement, pass};
 pub use statement::{Named, Statement};
 pub use statements::Statements;

@@ -1,5 +1,6 @@
 //! Opening a run directory.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,12 +27,37 @@ pub struct Run {
     nodes: Vec<Node>,
     dialect: Dialect,
     cut_short: Option<String>,
+    recording: Option<Recording>,
+}
+
+/// The recording that a run repeats, or that the directory itself is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// The run, or the recording itself.
+    pub dir: PathBuf,
+    /// Where the recording was when it was replayed; `None` when `dir` is it.
+    pub trace: Option<PathBuf>,
+    /// Digest of its requests.
+    pub id: String,
+}
+
+impl fmt::Display for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (dir, id) = (self.dir.display(), self.id.get(..8).unwrap_or(&self.id));
+        match &self.trace {
+            Some(trace) => write!(f, "{dir} repeats {} ({id})", trace.display()),
+            None => write!(f, "{dir} is a recording itself ({id})"),
+        }
+    }
 }
 
 /// The part of the `run` section that the analysis needs.
 #[derive(Deserialize)]
 struct Section {
     nodes: Vec<Entry>,
+    /// The trace that was replayed, and the digest of its requests; earlier programs did not say the digest.
+    trace: Option<PathBuf>,
+    recording: Option<String>,
     #[serde(default)]
     stopped: bool,
     #[serde(default)]
@@ -77,10 +103,16 @@ impl Run {
         let reader = Reader::open(dir)?;
         let manifest = reader.manifest();
         let mut nodes = Vec::new();
+        let is_run = manifest.run.is_some() || !manifest.nodes.is_empty() || manifest.source == "replay";
+        let itself = || Recording { dir: reader.dir().into(), trace: None, id: manifest.recording_id() };
+        let mut recording = (!is_run).then(itself);
         let mut version = String::new();
         let mut cut_short = (!manifest.complete)
             .then(|| "the trace was not ended in order: what came after its last flush is missing".to_string());
-        if !manifest.nodes.is_empty() {
+        if manifest.rebuilt {
+            cut_short = Some("its trace.json was made again from the files: what is missing is not known".to_string());
+        }
+        if manifest.run.is_some() || !manifest.nodes.is_empty() {
             let path = reader.dir().join("trace.json");
             let section: Section = match manifest.run() {
                 Ok(Some(section)) => section,
@@ -88,6 +120,7 @@ impl Run {
                 Err(error) => return Err(Error::RunSection { path, what: error.to_string() }),
             };
             cut_short = cut_short.or_else(|| section.cut_short());
+            recording = section.recording.clone().map(|id| Recording { id, trace: section.trace.clone(), ..itself() });
             for name in manifest.nodes.keys() {
                 let entry = section.nodes.iter().find(|entry| entry.name == *name);
                 let role = entry.and_then(|entry| Role::from_word(&entry.role)).ok_or_else(|| Error::RunSection {
@@ -103,13 +136,13 @@ impl Run {
             }
             nodes.sort_by_key(|node| node.role != Role::Primary);
             let found = nodes.iter().filter(|node| node.role == Role::Primary).count();
-            if found != 1 {
+            if found != 1 && !nodes.is_empty() {
                 let names: Vec<&str> = nodes.iter().map(|node| &*node.name).collect();
                 return Err(Error::Primaries { path, found, names: names.join(", ") });
             }
         }
         let dialect = dialect(reader.manifest().engine, &version);
-        Ok(Run { reader, nodes, dialect, cut_short })
+        Ok(Run { reader, nodes, dialect, cut_short, recording })
     }
 
     /// How its texts are read: by its engine and, where it has one, the primary's version.
@@ -120,6 +153,11 @@ impl Run {
     /// Why it does not hold all that was asked for; `None` when it does.
     pub fn cut_short(&self) -> Option<&str> {
         self.cut_short.as_deref()
+    }
+
+    /// The recording that it repeats, or that it is; `None` when the program that wrote it did not say.
+    pub fn recording(&self) -> Option<&Recording> {
+        self.recording.as_ref()
     }
 
     /// The trace.

@@ -151,6 +151,12 @@ impl<'a> Judging<'a> {
         let session = self.sessions.entry(request.session).or_default();
         let verdict = self.statements.judge(&mut session.intents, &request);
         let needed = needs_execution(&request);
+        if request.kind == Kind::Prepare
+            && request.outcome == Outcome::Ok
+            && let Some(name) = request.statement.as_deref().filter(|name| !name.is_empty())
+        {
+            session.transaction.name(name, self.statements.prepared(&request));
+        }
         let statement = match needed {
             true => session.transaction.resolve(self.statements.of(&request)),
             false => Arc::new(Statement::default()),

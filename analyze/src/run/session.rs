@@ -51,10 +51,7 @@ impl Transaction {
     pub(super) fn resolve(&mut self, statement: Arc<Statement>) -> Arc<Statement> {
         match &statement.named {
             Some(Named::Gives(name, inner)) => {
-                if self.names.len() >= NAMES {
-                    self.names.clear();
-                }
-                self.names.insert(name.clone(), Arc::new((**inner).clone()));
+                self.name(name, Arc::new((**inner).clone()));
                 statement
             }
             Some(Named::Uses(name)) => self.names.get(name).cloned().unwrap_or_else(|| {
@@ -63,6 +60,14 @@ impl Transaction {
             }),
             None => statement,
         }
+    }
+
+    /// The protocol prepared this statement: SQL's EXECUTE finds it by the same name.
+    pub(super) fn name(&mut self, name: &str, statement: Arc<Statement>) {
+        if self.names.len() >= NAMES {
+            self.names.clear();
+        }
+        self.names.insert(name.to_owned(), statement);
     }
 
     /// Takes the session's next request.

@@ -42,19 +42,28 @@ impl Statements {
 
     /// The statement of a request; one without text does nothing that is known.
     pub fn of(&mut self, request: &Request) -> Arc<Statement> {
-        let Some(sql) = request.sql.as_deref() else { return self.nothing.clone() };
+        let Some(known) = self.known(request) else { return self.nothing.clone() };
+        known.requests += 1;
+        known.statement.clone()
+    }
+
+    /// The statement that a request prepares, which executes nothing yet.
+    pub(super) fn prepared(&mut self, request: &Request) -> Arc<Statement> {
+        self.known(request).map(|known| known.statement.clone()).unwrap_or_default()
+    }
+
+    fn known(&mut self, request: &Request) -> Option<&mut Known> {
+        let sql = request.sql.as_deref()?;
         let id = request.shape_id.unwrap_or_else(|| self.judge.dialect().shape_id(sql));
         let profile = self.judge.profile(Some(id), sql);
         let dialect = self.judge.dialect();
         let pair = Pair { functions: self.judge.functions(), catalog: self.catalog.as_deref() };
-        let known = self.shapes.entry(id).or_insert_with(|| Known {
+        Some(self.shapes.entry(id).or_insert_with(|| Known {
             statement: Arc::new(Statement::of(&profile, pair)),
             text: dialect.normalize(sql).into(),
             requests: 0,
             example: example(request, Vec::new()),
-        });
-        known.requests += 1;
-        known.statement.clone()
+        }))
     }
 
     /// The shape's text.

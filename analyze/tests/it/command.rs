@@ -5,14 +5,14 @@ use std::process::{Command, Output};
 
 use crate::scenario::scenario;
 
-const RUN: &str = "@5 P lsn=100
+pub const RUN: &str = "@5 P lsn=100
 @5 S replay=100 time=1
 1 10..12 UPDATE stock SET n = 1 -> P1 | affected=1
 1 20..22 SELECT 1 -> S1 | sum=1 rows=1
 @30 P lsn=200
 @30 S replay=200 time=12";
 
-fn analyze(dir: &Path, arguments: &[&str]) -> Output {
+pub fn analyze(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_splitproof-analyze"));
     command.current_dir(dir).args(arguments).output().unwrap()
 }
@@ -126,4 +126,58 @@ fn a_reader_that_goes_away_does_not_change_the_verdict() {
         let output = Command::new("bash").current_dir(dir.path()).args(["-c", &line]).output().unwrap();
         assert_eq!(text(&output.stdout).trim(), code, "{}", text(&output.stderr));
     }
+}
+
+#[test]
+fn runs_of_different_recordings_are_not_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    scenario(RUN).write_recording(&path("window"));
+    let id = splitproof_capture::trace::Reader::open(path("window")).unwrap().manifest().recording_id();
+    for (name, recording) in [("today", id.as_str()), ("candidate", id.as_str()), ("other", "0123456789abcdef")] {
+        let mut run = scenario(RUN);
+        run.recording = Some(recording.to_owned());
+        run.write(&path(name));
+    }
+    scenario(RUN).write(&path("earlier"));
+    scenario(&RUN.replace("n = 1", "n = 2")).write_recording(&path("tuesday"));
+    for (baseline, candidate) in [("today", "candidate"), ("today", "earlier"), ("earlier", "other")] {
+        let output = analyze(dir.path(), &["compare", baseline, candidate]);
+        assert_eq!(output.status.code(), Some(0), "{baseline} {candidate}: {}", text(&output.stderr));
+    }
+    let with_recording = analyze(dir.path(), &["compare", "window", "candidate"]);
+    assert!(!text(&with_recording.stderr).contains("one recording"), "{}", text(&with_recording.stderr));
+    for (baseline, candidate) in [("today", "other"), ("tuesday", "today"), ("window", "tuesday")] {
+        let output = analyze(dir.path(), &["compare", baseline, candidate]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{baseline} {candidate}: {error}");
+        for part in ["do not belong to one recording", baseline, candidate, "compare two replays of one recording"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_cause_is_told_once() {
+    let dir = tempfile::tempdir().unwrap();
+    scenario(RUN).write(&dir.path().join("today"));
+    let output = analyze(dir.path(), &["compare", "today", "today", "--gate", "missing.yaml"]);
+    let error = text(&output.stderr);
+    assert_eq!(error.matches("No such file").count(), 1, "{error}");
+}
+
+#[test]
+fn a_run_whose_manifest_was_made_again_is_no_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    scenario(RUN).write(&dir.path().join("today"));
+    scenario(RUN).write(&dir.path().join("rebuilt"));
+    splitproof_capture::trace::rebuild(&dir.path().join("rebuilt")).unwrap();
+    let output = analyze(dir.path(), &["compare", "today", "rebuilt"]);
+    assert_eq!(output.status.code(), Some(1), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stdout).contains("trace.json was made again"), "{}", text(&output.stdout));
+
+    std::fs::remove_file(dir.path().join("rebuilt/trace.json")).unwrap();
+    let output = analyze(dir.path(), &["compare", "today", "rebuilt"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("restore it from a copy, or replay again"), "{}", text(&output.stderr));
 }

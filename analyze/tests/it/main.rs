@@ -6,5 +6,6 @@ mod command;
 mod compare;
 mod engine;
 mod mysql;
+mod page;
 mod scenario;
 mod staleness;

@@ -30,6 +30,8 @@ pub struct Scenario {
     /// The primary's trace and the standby's.
     pub nodes: [Vec<Request>; 2],
     pub positions: Vec<Position>,
+    /// Digest of the recording that it repeats; `None` as in the runs of earlier programs.
+    pub recording: Option<String>,
 }
 
 /// Milliseconds of the language as nanoseconds of a trace.
@@ -264,9 +266,10 @@ impl Scenario {
         let nodes = [("primary", "primary"), ("standby", "replica")];
         let nodes: Vec<_> =
             nodes.iter().map(|(name, role)| serde_json::json!({ "name": name, "role": role })).collect();
-        writer.run(&serde_json::json!({ "nodes": nodes })).unwrap();
+        let recording = self.recording.as_deref();
+        writer.run(&serde_json::json!({ "nodes": nodes, "trace": "window", "recording": recording })).unwrap();
+        catalog().write(&writer).unwrap();
         writer.finish(&Losses::default()).unwrap();
-        catalog().write(dir).unwrap();
     }
 
     /// Writes only what the clients saw, as a recording.

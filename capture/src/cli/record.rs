@@ -12,7 +12,7 @@ use super::plan::Record;
 use super::progress::Progress;
 use super::sink::{Deciding, Watched};
 use super::stop;
-use super::summary::Summary;
+use super::summary::{Summary, moment};
 
 /// What a killed live recording can lose.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(10);
@@ -79,6 +79,15 @@ fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<
         problems.push(format!(
             "{path}: ends inside a packet, at byte {} after {} packets; the last {} bytes are lost",
             cut.offset, cut.packets, cut.bytes
+        ));
+    }
+    for overlap in &ended.overlapping {
+        problems.push(format!(
+            "{}: begins at {}, before the files before it end ({}): what is in both may count twice; give each packet once, \
+             and the files in the order in which they were recorded",
+            overlap.path.display(),
+            moment(overlap.first_ns),
+            moment(overlap.before_ns)
         ));
     }
     let losses = &manifest.table.losses;

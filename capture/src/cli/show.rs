@@ -77,6 +77,9 @@ pub fn run(plan: &Show) -> anyhow::Result<Done> {
     let reader = Reader::open(&plan.trace)?;
     let manifest = reader.manifest();
     let counts = count(&reader)?;
+    for name in manifest.nodes.keys() {
+        reader.node(name)?.try_for_each(|request| request.map(drop))?;
+    }
     let contents = Contents {
         trace: reader.dir(),
         format: manifest.format,

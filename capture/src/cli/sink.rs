@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use splitproof_capture::session::Shared;
-use splitproof_capture::trace::{Request, Sink, Writer};
+use splitproof_capture::trace::{Losses, Request, Sink, Writer};
 
 /// A writer that tells the source to stop when the trace can no longer be written, as on a full disk.
 pub struct Watched {
@@ -37,5 +37,9 @@ impl Sink for Watched {
         if self.writer.failed() {
             self.stop.store(true, Ordering::Relaxed);
         }
+    }
+
+    fn losses(&mut self, losses: &Losses) {
+        self.writer.losses(losses);
     }
 }

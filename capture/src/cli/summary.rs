@@ -116,18 +116,22 @@ impl<'a> Summary<'a> {
 pub fn write_counts(out: &mut impl Write, window: Option<Window>, sessions: u64, requests: u64) -> std::io::Result<()> {
     match window {
         Some(window) => {
-            let time = |ns: i64| match Timestamp::from_nanosecond(ns.into()) {
-                Ok(time) => format!("{time:.3}"),
-                Err(_) => format!("{ns} ns"),
-            };
             let length = SignedDuration::from_nanos_i128(window.length_ns().into());
-            let (first, last) = (time(window.first_start_ns), time(window.last_end_ns));
+            let (first, last) = (moment(window.first_start_ns), moment(window.last_end_ns));
             writeln!(out, "window    {first} to {last} ({})", rounded(length))?;
         }
         None => writeln!(out, "window    none")?,
     }
     writeln!(out, "sessions  {sessions}")?;
     writeln!(out, "requests  {requests}")
+}
+
+/// A point in time for people, nanoseconds since 1970 UTC.
+pub fn moment(ns: i64) -> String {
+    match Timestamp::from_nanosecond(ns.into()) {
+        Ok(time) => format!("{time:.3}"),
+        Err(_) => format!("{ns} ns"),
+    }
 }
 
 /// Milliseconds are enough for people.

@@ -23,6 +23,17 @@ pub enum Error {
         /// What to do, where the contents suggest something.
         hint: &'static str,
     },
+    /// Two files are one capture.
+    #[error(
+        "{}: the same capture as {}; its requests may count twice: give it once",
+        second.display(), first.display()
+    )]
+    Twice {
+        /// The file that was given first.
+        first: PathBuf,
+        /// The other one.
+        second: PathBuf,
+    },
     /// The packets are of a link type that is not decoded.
     #[error(
         "{source_name}: link type {link} is not decoded; record on an interface of one of these: {}",

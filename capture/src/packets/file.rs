@@ -21,6 +21,8 @@ pub(super) struct PacketFile {
     link: i32,
     /// Bytes of the file; 0 when it is not a regular one.
     pub bytes: u64,
+    /// Time of the first packet that was read, nanoseconds since 1970 UTC.
+    pub first_ns: Option<i64>,
 }
 
 impl PacketFile {
@@ -46,7 +48,7 @@ impl PacketFile {
             Error::NotACapture { path: path.to_owned(), what: format!("{what} ({})", text(&error)), hint }
         })?;
         let link = Error::unless_known(capture.get_datalink(), path.display())?;
-        Ok(PacketFile { path: path.to_owned(), capture, link, bytes })
+        Ok(PacketFile { path: path.to_owned(), capture, link, bytes, first_ns: None })
     }
 
     /// Feeds every packet to the assembler. A file that ends inside a packet is read up to there, and what is cut off
@@ -56,8 +58,10 @@ impl PacketFile {
         let mut packets = 0;
         loop {
             let before = packets;
+            let first_ns = &mut self.first_ns;
             let outcome = self.capture.dispatch(Some(BATCH), |packet| {
                 packets += 1;
+                first_ns.get_or_insert_with(|| time(packet.header));
                 to.feed(link, time(packet.header), packet.data, packet.header.len, out);
             });
             match outcome {
@@ -65,7 +69,7 @@ impl PacketFile {
                 Ok(_) => {}
                 Err(error) => return self.broken(packets, &error, to),
             }
-            if pace.is_over(to.statistics()) {
+            if pace.is_over(to, out) {
                 return Ok(None);
             }
         }
@@ -88,7 +92,7 @@ impl PacketFile {
 }
 
 /// True for a regular file, false for a pipe or a device.
-fn regular(path: &Path) -> Result<bool, Error> {
+pub(super) fn regular(path: &Path) -> Result<bool, Error> {
     let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
     if path.to_str().is_none() {
         let text = "libpcap needs a name in UTF-8; rename the file";

@@ -72,7 +72,7 @@ impl Live {
                 to.tick(now(), out);
                 thread::sleep(NAP);
             }
-            if pace.is_over(to.statistics()) {
+            if pace.is_over(to, out) {
                 // what arrived before the end is still in the kernel's hands for a moment
                 thread::sleep(Duration::from_millis(2 * HOLD_MS.unsigned_abs() as u64));
                 last = true;

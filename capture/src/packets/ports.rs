@@ -63,20 +63,33 @@ pub struct PortOption {
     pub engine: Engine,
 }
 
-/// A `--port` argument that does not say PORT=PROTOCOL.
+/// A `--port` argument that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("port {0:?} is not of the form PORT=PROTOCOL; for example 5432=postgresql or 3306=mysql")]
-pub struct InvalidPort(String);
+pub enum InvalidPort {
+    /// It is not of the form.
+    #[error("write PORT=PROTOCOL; for example 5432=postgresql or 3306=mysql")]
+    Form,
+    /// The port is none.
+    #[error("{0:?} is not a port: write a number from 1 to 65535; for example 5432=postgresql")]
+    Port(String),
+    /// The protocol is not decoded.
+    #[error("{0:?} is not a protocol that can be decoded: write one of {known}; for example 5432=postgresql", known = known())]
+    Protocol(String),
+}
+
+fn known() -> String {
+    Engine::ALL.iter().map(|engine| engine.as_str()).collect::<Vec<_>>().join(", ")
+}
 
 impl FromStr for PortOption {
     type Err = InvalidPort;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parts = text.split_once('=').and_then(|(port, name)| {
-            let port = port.parse().ok().filter(|&port| port > 0)?;
-            Some(PortOption { port, engine: Engine::from_word(name)? })
-        });
-        parts.ok_or_else(|| InvalidPort(text.to_owned()))
+        let (port, name) = text.split_once('=').ok_or(InvalidPort::Form)?;
+        let number = port.parse().ok().filter(|&port| port > 0);
+        let port = number.ok_or_else(|| InvalidPort::Port(port.to_owned()))?;
+        let engine = Engine::from_word(name).ok_or_else(|| InvalidPort::Protocol(name.to_owned()))?;
+        Ok(PortOption { port, engine })
     }
 }
 
@@ -94,6 +107,10 @@ mod tests {
             let error = wrong.parse::<PortOption>().expect_err(wrong);
             assert!(error.to_string().contains("5432=postgresql"), "{error}");
         }
+        let error = "5432=oracle".parse::<PortOption>().expect_err("is not decoded").to_string();
+        assert!(error.contains("\"oracle\" is not a protocol") && error.contains("one of postgresql"), "{error}");
+        let error = "five=postgresql".parse::<PortOption>().expect_err("is no number").to_string();
+        assert!(error.contains("\"five\" is not a port"), "{error}");
     }
 
     #[test]

@@ -6,8 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Assembler, Error, Live, Statistics, file::PacketFile};
+use super::{Assembler, Error, Live, Statistics, file::PacketFile, twice};
 use crate::trace::Sink;
+
+/// How often the sink hears of the losses.
+const TELL_LOSSES_EVERY: Duration = Duration::from_secs(1);
 
 /// A source of packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +75,24 @@ pub struct Ended {
     /// Files that are damaged in their middle, or are no capture and could not be looked at beforehand because they
     /// are pipes; an interface that went away. What came before was used, and so were the other files.
     pub damaged: Vec<Error>,
+    /// Files that begin before the one before them ends.
+    pub overlapping: Vec<Overlap>,
 }
+
+/// A file that begins before an earlier one ends: packets that are in both may count twice, and connections that go from one
+/// to the other are torn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// The file.
+    pub path: PathBuf,
+    /// Time of its first packet, nanoseconds since 1970 UTC.
+    pub first_ns: i64,
+    /// Time of the latest packet of the files before.
+    pub before_ns: i64,
+}
+
+/// Packets of several queues may be written in a slightly different order than they came.
+const OVERLAP_NS: i64 = 100_000_000;
 
 impl Source {
     /// Finds out, before anything is read, whether files are captures and whether the interface can be captured from.
@@ -84,7 +104,11 @@ impl Source {
     pub fn check(&self) -> Result<Option<u64>, Error> {
         match self {
             Source::Live(live) => live.check().map(|()| None),
-            Source::Files(paths) => paths.iter().map(|path| PacketFile::check(path)).sum(),
+            Source::Files(paths) => {
+                let bytes = paths.iter().map(|path| PacketFile::check(path)).sum::<Result<_, _>>()?;
+                twice::check(paths)?;
+                Ok(bytes)
+            }
         }
     }
 
@@ -97,7 +121,8 @@ impl Source {
     /// captured from.
     pub fn run(&self, to: &mut Assembler, out: &mut dyn Sink, control: Control<'_>) -> Result<Ended, Error> {
         let mut pace = Pace::new(control);
-        let mut ended = Ended { reason: Reason::Finished, cut: Vec::new(), damaged: Vec::new() };
+        let mut ended =
+            Ended { reason: Reason::Finished, cut: Vec::new(), damaged: Vec::new(), overlapping: Vec::new() };
         match self {
             Source::Live(live) => {
                 let mut capture = live.open(to.ports())?;
@@ -109,8 +134,15 @@ impl Source {
             Source::Files(paths) => {
                 pace.total_bytes = self.check()?;
                 for path in paths {
-                    match PacketFile::open(path).and_then(|mut file| file.read(to, out, &mut pace)) {
-                        Ok(cut) => ended.cut.extend(cut),
+                    let before_ns = to.statistics().last_ns;
+                    match PacketFile::open(path) {
+                        Ok(mut file) => {
+                            match file.read(to, out, &mut pace) {
+                                Ok(cut) => ended.cut.extend(cut),
+                                Err(error) => ended.damaged.push(error),
+                            }
+                            ended.overlapping.extend(overlap(path, file.first_ns, before_ns));
+                        }
                         Err(error) => ended.damaged.push(error),
                     }
                     ended.reason = pace.reason();
@@ -124,11 +156,18 @@ impl Source {
     }
 }
 
+fn overlap(path: &std::path::Path, first_ns: Option<i64>, before_ns: Option<i64>) -> Option<Overlap> {
+    let (first_ns, before_ns) = first_ns.zip(before_ns)?;
+    let overlaps = first_ns < before_ns.saturating_sub(OVERLAP_NS);
+    overlaps.then(|| Overlap { path: path.to_owned(), first_ns, before_ns })
+}
+
 /// Looks at the clock and the stop flag between batches of packets.
 pub(super) struct Pace<'a> {
     control: Control<'a>,
     began: Instant,
     told: Instant,
+    told_losses: Instant,
     total_bytes: Option<u64>,
     reason: Reason,
 }
@@ -136,11 +175,16 @@ pub(super) struct Pace<'a> {
 impl<'a> Pace<'a> {
     fn new(control: Control<'a>) -> Self {
         let now = Instant::now();
-        Pace { control, began: now, told: now, total_bytes: None, reason: Reason::Finished }
+        Pace { control, began: now, told: now, told_losses: now, total_bytes: None, reason: Reason::Finished }
     }
 
-    /// True when the source is to stop. Tells the progress too.
-    pub fn is_over(&mut self, statistics: &Statistics) -> bool {
+    /// True when the source is to stop. Tells the progress too, and the losses.
+    pub fn is_over(&mut self, to: &Assembler, out: &mut dyn Sink) -> bool {
+        let statistics = to.statistics();
+        if self.told_losses.elapsed() >= TELL_LOSSES_EVERY {
+            self.told_losses = Instant::now();
+            out.losses(&to.losses());
+        }
         if let Some(progress) = self.control.progress.as_mut().filter(|_| self.told.elapsed().as_millis() >= 200) {
             self.told = Instant::now();
             progress(Progress { statistics, total_bytes: self.total_bytes });

@@ -5,6 +5,7 @@
 //! - [`Shapes`]: shape ids on the hot path of a capture, and one sample of each shape
 //! - [`Facts`], [`Statement`], [`StatementKind`]: what a statement does; [`Dialect::facts`] finds it
 //! - [`State`]: what a MySQL statement takes from its session and leaves there
+//! - [`prepared`]: the statements that SQL's PREPARE gives a name
 //! - [`mask_password`]: takes out what must not enter a trace
 
 mod dialect;
@@ -16,6 +17,7 @@ mod list;
 pub mod mysql;
 mod password;
 pub mod postgresql;
+mod prepared;
 mod shape;
 mod shapes;
 mod state;
@@ -24,6 +26,7 @@ pub use dialect::Dialect;
 pub use facts::{Effect, Facts, Function, Relation, RowLock, Setting, Statement};
 pub use kind::{Discard, HandlerVerb, Isolation, StatementKind, TransactionMode, XaVerb};
 pub use password::mask_password;
+pub use prepared::{Prepared, prepared};
 pub use shape::{Normalizer, normalize, shape_id};
 pub use shapes::{Shape, Shapes};
 pub use state::{Assignment, Follows, LockWait, Scope, State};

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Semaphore, mpsc};
@@ -19,6 +19,8 @@ use crate::trace::{Kind, Losses, Outcome, Request, Sink};
 /// How long pieces may gather before they are decoded. Waking the thread for each would cost the relay a system call
 /// per piece.
 const GATHER: Duration = Duration::from_millis(1);
+/// How often the sink hears of the losses.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Something that happened on a connection.
 pub(super) enum Event {
@@ -57,6 +59,7 @@ impl Recorder {
         let decoding = Decoding {
             sessions: HashMap::new(),
             losses: Losses::default(),
+            untold: false,
             sink: Counted { sink, live: Arc::clone(&live) },
             shared,
             room: Arc::clone(&room),
@@ -94,6 +97,8 @@ impl Recorder {
 struct Decoding<S> {
     sessions: HashMap<u64, Box<dyn Decoder>>,
     losses: Losses,
+    /// Something has happened since the sink heard of the losses.
+    untold: bool,
     sink: Counted<S>,
     shared: Shared,
     room: Arc<Semaphore>,
@@ -101,7 +106,8 @@ struct Decoding<S> {
 
 impl<S: Sink> Decoding<S> {
     fn run(mut self, mut events: mpsc::UnboundedReceiver<Event>, clock: Clock) -> (S, Losses) {
-        while let Some(event) = events.blocking_recv() {
+        let mut told = Instant::now();
+        while let Some(event) = self.next(&mut events, &mut told) {
             self.take(event);
             let ended = loop {
                 match events.try_recv() {
@@ -123,7 +129,25 @@ impl<S: Sink> Decoding<S> {
         (self.sink.sink, self.losses)
     }
 
+    /// Waits for the next event. When something has passed since the sink last heard of the losses, it hears of them in
+    /// time even if nothing passes any more.
+    fn next(&mut self, events: &mut mpsc::UnboundedReceiver<Event>, told: &mut Instant) -> Option<Event> {
+        while self.untold {
+            if told.elapsed() >= TELL_EVERY {
+                (*told, self.untold) = (Instant::now(), false);
+                self.sink.losses(&self.so_far());
+            }
+            match events.try_recv() {
+                Ok(event) => return Some(event),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => thread::sleep(GATHER),
+            }
+        }
+        events.blocking_recv()
+    }
+
     fn take(&mut self, event: Event) {
+        self.untold = true;
         match event {
             Event::Open { session, start } => {
                 self.sessions.insert(session, decoder(self.shared.engine(), session, start, &self.shared));
@@ -151,6 +175,13 @@ impl<S: Sink> Decoding<S> {
         }
     }
 
+    /// The losses of the sessions that ended, and of those that are open.
+    fn so_far(&self) -> Losses {
+        let mut losses = self.losses.clone();
+        self.sessions.values().for_each(|session| losses.merge(session.losses()));
+        losses
+    }
+
     fn end(&mut self, session: u64, at_ns: i64, how: Close) {
         if let Some(mut decoder) = self.sessions.remove(&session) {
             decoder.close(at_ns, how, &mut self.sink);
@@ -168,5 +199,9 @@ impl<S: Sink> Sink for Counted<S> {
     fn request(&mut self, request: Request) {
         self.live.rows.fetch_add(1, Relaxed);
         self.sink.request(request);
+    }
+
+    fn losses(&mut self, losses: &Losses) {
+        self.sink.losses(losses);
     }
 }

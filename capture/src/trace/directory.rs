@@ -10,6 +10,7 @@ use super::manifest::Manifest;
 pub(crate) const MANIFEST: &str = "trace.json";
 pub(crate) const SHAPES: &str = "shapes.parquet";
 pub(crate) const POSITIONS: &str = "positions.parquet";
+pub(crate) const CATALOG: &str = "catalog.json";
 pub(crate) const REQUESTS: &str = "requests";
 /// Ending of a file that is still being written.
 pub(crate) const UNFINISHED: &str = ".tmp";
@@ -48,7 +49,20 @@ pub(crate) fn stem(name: &str) -> Option<&str> {
 /// Whether a trace writes files of this name.
 fn is_ours(name: &str) -> bool {
     let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
-    matches!(name, MANIFEST | SHAPES | POSITIONS) || stem(name).is_some()
+    name == MANIFEST || is_beside(name) || stem(name).is_some()
+}
+
+/// Whether a trace writes a file of this name beside its requests.
+pub(crate) fn is_beside(name: &str) -> bool {
+    matches!(name, SHAPES | POSITIONS | CATALOG)
+}
+
+/// Whether a directory with these files is a run: only a replay writes positions, a catalog and traces of nodes.
+pub(crate) fn is_run(names: &[String]) -> bool {
+    let of_run = |name: &String| {
+        matches!(name.as_str(), POSITIONS | CATALOG) || stem(name).is_some_and(|stem| stem.starts_with("node-"))
+    };
+    names.iter().any(of_run)
 }
 
 /// Names of the files in a directory, sorted.
@@ -114,13 +128,18 @@ pub(crate) fn prepare(dir: &Path, existing: Existing) -> Result<(), Error> {
 /// Writes `trace.json` so that a reader finds either the old or the new one.
 pub(crate) fn write_manifest(dir: &Path, manifest: &Manifest) -> Result<(), Error> {
     let path = dir.join(MANIFEST);
-    let mut text =
-        serde_json::to_string_pretty(manifest).map_err(|source| Error::Manifest { path: path.clone(), source })?;
+    let encoded = serde_json::to_string_pretty(manifest);
+    let mut text = encoded.map_err(|source| Error::Encode { path: path.clone(), source })?;
     text.push('\n');
-    let unfinished = unfinished(&path);
+    write(&path, text.as_bytes())
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<(), Error> {
+    let unfinished = unfinished(path);
     let mut file = fs::File::create(&unfinished).map_err(Error::io(&unfinished, "create"))?;
-    file.write_all(text.as_bytes()).map_err(Error::io(&unfinished, "write"))?;
-    publish(&file, &unfinished, &path)
+    file.write_all(contents).map_err(Error::io(&unfinished, "write"))?;
+    publish(&file, &unfinished, path)
 }
 
 /// The name of a file while it is being written.
@@ -159,10 +178,10 @@ impl std::fmt::Display for Leftover {
 
 /// The files that the manifest does not account for.
 pub(crate) fn leftovers(dir: &Path, manifest: &Manifest) -> Result<Vec<Leftover>, Error> {
-    let tables = std::iter::once(&manifest.table).chain(manifest.nodes.values());
-    let mut known: std::collections::HashSet<&str> =
-        tables.flat_map(|table| &table.files).map(|file| file.name.as_str()).collect();
-    known.insert(MANIFEST);
+    let files = manifest.tables().flat_map(|(_, table)| &table.files);
+    let mut known: std::collections::HashSet<&str> = files.map(|file| file.name.as_str()).collect();
+    // Earlier programs did not list the catalog of a run.
+    known.extend([MANIFEST, CATALOG]);
     if manifest.shapes.is_some() {
         known.insert(SHAPES);
     }

@@ -21,14 +21,18 @@ pub enum Error {
     },
     /// The directory holds parts of a trace, but not its manifest.
     #[error(
-        "{}: there is no trace.json, though {parts} Parquet file(s) of a trace are here; \
-         run `splitproof-capture show --rebuild {}` to write it again from them", .dir.display(), .dir.display()
+        "{}: there is no trace.json, though {parts} Parquet file(s) of a trace are here; {}", .dir.display(),
+        if *.run { RUN_LOST.to_string() } else {
+            format!("run `splitproof-capture show --rebuild {}` to write it again from them", .dir.display())
+        }
     )]
     NoManifest {
         /// The directory.
         dir: PathBuf,
         /// Parquet files of a trace found in it.
         parts: usize,
+        /// True when they are a run's.
+        run: bool,
     },
     /// The directory holds nothing of a trace.
     #[error("{}: this directory is not a trace: it holds neither trace.json nor requests-*.parquet", .dir.display())]
@@ -38,14 +42,30 @@ pub enum Error {
     },
     /// The manifest is not what this program writes.
     #[error(
-        "{}: not a valid manifest: {source}; restore it, or delete it and run `splitproof-capture show --rebuild`",
-        .path.display()
+        "{}: not a valid manifest: {source}; {}", .path.display(),
+        if *.run { RUN_LOST } else { "restore it, or delete it and run `splitproof-capture show --rebuild`" }
     )]
     Manifest {
         /// The manifest.
         path: PathBuf,
         /// Where its JSON goes wrong.
         source: serde_json::Error,
+        /// True when it is a run's.
+        run: bool,
+    },
+    /// The manifest, or a section of it, has no form in JSON.
+    #[error("{}: cannot be written: {source}", .path.display())]
+    Encode {
+        /// The manifest.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A run whose manifest is lost cannot be put together again.
+    #[error("{}: this is a run, and what only its trace.json knew is lost; {RUN_LOST}", .dir.display())]
+    RunLost {
+        /// The directory.
+        dir: PathBuf,
     },
     /// The trace was written by a later program.
     #[error(
@@ -62,8 +82,8 @@ pub enum Error {
     },
     /// A file that the manifest lists is gone.
     #[error(
-        "{}: trace.json lists this file with {rows} requests, and it is not there; restore it, or give it up with \
-         `splitproof-capture show --rebuild`, which keeps the others", .path.display()
+        "{}: trace.json lists this file with {rows} rows, and it is not there; restore it, or give it up with \
+         `splitproof-capture show --rebuild`, which keeps the others; replay a run again instead", .path.display()
     )]
     Missing {
         /// The file.
@@ -74,7 +94,7 @@ pub enum Error {
     /// A Parquet file cannot be read.
     #[error(
         "{}: damaged or cut short ({source}): up to {rows} rows are lost; restore the file, or move it away and run \
-         `splitproof-capture show --rebuild`, which keeps the others", .path.display()
+         `splitproof-capture show --rebuild`, which keeps the others; replay a run again instead", .path.display()
     )]
     Damaged {
         /// The file.
@@ -87,12 +107,23 @@ pub enum Error {
     /// A Parquet file does not hold what the manifest says of it, or its rows are not in order.
     #[error(
         "{}: {what}; the file was changed or belongs to another trace: restore it, or run \
-         `splitproof-capture show --rebuild`", .path.display()
+         `splitproof-capture show --rebuild`; replay a run again instead", .path.display()
     )]
     Contradiction {
         /// The file.
         path: PathBuf,
         /// What does not agree.
+        what: String,
+    },
+    /// A file beside the requests is gone or is not what was written.
+    #[error(
+        "{}: {what}; restore it, or run `splitproof-capture show --rebuild` to take the trace as it is now; \
+         replay a run again instead", .path.display()
+    )]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
         what: String,
     },
     /// A column is missing, has another type, or holds a value that the format does not know.
@@ -163,6 +194,9 @@ pub enum Error {
         dir: PathBuf,
     },
 }
+
+/// What to do about a run without its manifest: roles, times and outcomes stand nowhere else.
+const RUN_LOST: &str = "restore it from a copy, or replay again";
 
 /// People point the readers of traces at a packet file; say what to do with one.
 fn capture_hint(path: &std::path::Path) -> String {

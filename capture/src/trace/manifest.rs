@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::loss::Losses;
 use super::words::words;
@@ -56,12 +57,36 @@ pub struct Manifest {
     /// Rows of `positions.parquet`; `None` when it was not written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positions: Option<u64>,
+    /// The other files of the trace (`shapes.parquet`, `positions.parquet`, `catalog.json`) by name, so that damage to
+    /// them is noticed; traces of earlier programs have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sealed: BTreeMap<String, Sealed>,
     /// In a run: what the replayer tells about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<serde_json::Value>,
 }
 
 impl Manifest {
+    /// The requests' table and those of the nodes, each with the name of its node.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (Option<&str>, &Table)> {
+        let nodes = self.nodes.iter().map(|(name, table)| (Some(name.as_str()), table));
+        std::iter::once((None, &self.table)).chain(nodes)
+    }
+
+    /// The table of a node, or the requests' own.
+    pub(crate) fn table(&self, node: Option<&str>) -> Option<&Table> {
+        node.map_or(Some(&self.table), |node| self.nodes.get(node))
+    }
+
+    /// Names the contents of the requests: runs that repeat the same recording carry the same one.
+    pub fn recording_id(&self) -> String {
+        let mut digest = Xxh3::new();
+        for file in &self.table.files {
+            digest.update(&file.xxh3.to_be_bytes());
+        }
+        format!("{:032x}", digest.digest128())
+    }
+
     /// The `run` section as the replayer's type; `None` when this is not a run.
     pub fn run<T: DeserializeOwned>(&self) -> Result<Option<T>, serde_json::Error> {
         self.run.as_ref().map(T::deserialize).transpose()
@@ -81,6 +106,29 @@ pub struct Table {
     pub losses: Losses,
     /// The files, in the order in which they were written.
     pub files: Vec<File>,
+}
+
+impl Table {
+    /// What its counts and its window say that its files do not; `None` when they agree.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        let rows = self.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.rows()));
+        if rows != self.requests {
+            return Some(format!("it counts {} requests, and its files hold {rows}", self.requests));
+        }
+        if self.sessions > rows {
+            return Some(format!("it counts {} sessions, and only {rows} requests", self.sessions));
+        }
+        let groups = || self.files.iter().flat_map(|file| &file.groups);
+        let first = groups().map(|group| group.first_start_ns).min();
+        if first != self.window.map(|window| window.first_start_ns) {
+            return Some("its window does not begin with the first request of its files".to_string());
+        }
+        let last = groups().map(|group| group.last_start_ns).max();
+        if last > self.window.map(|window| window.last_end_ns) {
+            return Some("its window ends before the last request of its files".to_string());
+        }
+        None
+    }
 }
 
 /// A span of time.
@@ -127,6 +175,16 @@ impl File {
     pub fn rows(&self) -> u64 {
         self.groups.iter().fold(0, |sum, group| sum.saturating_add(group.rows))
     }
+}
+
+/// What a file of the trace is that holds no requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// Its size.
+    pub bytes: u64,
+    /// xxh3-128 of its contents, 32 hexadecimal digits in the file.
+    #[serde(with = "hexadecimal")]
+    pub xxh3: u128,
 }
 
 /// One row group: rows in order of start, session and seq.

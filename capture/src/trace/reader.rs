@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use super::directory::{self, Leftover};
 use super::error::Error;
-use super::manifest::{FORMAT, File, Manifest};
+use super::file::{Seal, digest, seal};
+use super::manifest::{FORMAT, File, Manifest, Sealed};
 use super::merge::Requests;
 use super::position::Position;
 use super::rows::{Columns, Opened};
@@ -22,14 +23,32 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads the manifest and checks that every file that it lists is there and has its size. A file's contents are checked
-    /// against their digest when its first row is reached.
+    /// Reads the manifest and checks that it agrees with itself, that every file that it lists is there and has its size,
+    /// and that the small files beside the requests are what was written. A file of requests is checked against its digest
+    /// when its first row is reached.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         let manifest = read_manifest(&dir)?;
-        for table in std::iter::once(&manifest.table).chain(manifest.nodes.values()) {
+        for (node, table) in manifest.tables() {
             for file in &table.files {
                 check_size(&dir.join(&file.name), file)?;
+            }
+            if let Some(what) = table.contradiction() {
+                let what = node.map_or_else(|| what.clone(), |node| format!("of node {node}: {what}"));
+                return Err(Error::Contradiction { path: dir.join(directory::MANIFEST), what });
+            }
+        }
+        for (name, sealed) in &manifest.sealed {
+            check_sealed(&dir.join(name), sealed)?;
+        }
+        // Traces of earlier programs do not say what these are, only that they are.
+        let unsealed = [(directory::SHAPES, manifest.shapes), (directory::POSITIONS, manifest.positions)];
+        for (name, rows) in unsealed {
+            let path = dir.join(name);
+            if let Some(rows) = rows
+                && !path.exists()
+            {
+                return Err(Error::Missing { path, rows });
             }
         }
         let leftovers = directory::leftovers(&dir, &manifest)?;
@@ -97,6 +116,22 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// What `catalog.json` of a run holds; `None` when the trace has no such file.
+    pub fn catalog(&self) -> Result<Option<Vec<u8>>, Error> {
+        let path = self.dir.join(directory::CATALOG);
+        let contents = match fs::read(&path) {
+            Ok(contents) => contents,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io(path, "read")(error)),
+        };
+        match self.manifest.sealed.get(directory::CATALOG) {
+            Some(sealed) => compare(&path, sealed, &digest(&contents)).map(|()| Some(contents)),
+            None => Ok(Some(contents)),
+        }
+    }
+}
+
 /// The part of every version's manifest that says which version it is.
 #[derive(Deserialize)]
 struct Version {
@@ -107,24 +142,49 @@ fn read_manifest(dir: &Path) -> Result<Manifest, Error> {
     let names = directory::list(dir)?;
     if !names.iter().any(|name| name == directory::MANIFEST) {
         let parts = names.iter().filter(|name| directory::stem(name).is_some()).count();
-        let dir = dir.to_path_buf();
-        return Err(if parts > 0 { Error::NoManifest { dir, parts } } else { Error::NotATrace { dir } });
+        let (dir, run) = (dir.to_path_buf(), directory::is_run(&names));
+        return Err(if parts > 0 { Error::NoManifest { dir, parts, run } } else { Error::NotATrace { dir } });
     }
     let path = dir.join(directory::MANIFEST);
     let text = fs::read(&path).map_err(Error::io(&path, "read"))?;
-    let syntax = |source| Error::Manifest { path: path.clone(), source };
+    let syntax = |source| Error::Manifest { path: path.clone(), source, run: directory::is_run(&names) };
     let version: Version = serde_json::from_slice(&text).map_err(syntax)?;
     if version.format > FORMAT {
         return Err(Error::NewerFormat { path, found: version.format, known: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&text).map_err(syntax)?;
     // Names come from a file: they must not lead out of the directory.
-    let tables = std::iter::once(&manifest.table).chain(manifest.nodes.values());
-    if let Some(file) = tables.flat_map(|table| &table.files).find(|file| directory::stem(&file.name).is_none()) {
-        let what = format!("it lists {:?}, which is not a file of a trace", file.name);
+    let files = manifest.tables().flat_map(|(_, table)| &table.files).map(|file| &file.name);
+    let foreign = files.filter(|name| directory::stem(name).is_none());
+    let beside = manifest.sealed.keys().filter(|name| !directory::is_beside(name));
+    let foreign: Option<String> = foreign.chain(beside).next().cloned();
+    if let Some(name) = foreign {
+        let what = format!("it lists {name:?}, which is not a file of a trace");
         return Err(Error::Contradiction { path, what });
     }
     Ok(manifest)
+}
+
+/// Finds changes to a file beside the requests.
+fn check_sealed(path: &Path, sealed: &Sealed) -> Result<(), Error> {
+    match seal(path) {
+        Ok(found) => compare(path, sealed, &found),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Error::Broken { path: path.into(), what: "trace.json lists this file, and it is not there".into() })
+        }
+        Err(error) => Err(Error::io(path, "read")(error)),
+    }
+}
+
+fn compare(path: &Path, sealed: &Sealed, found: &Seal) -> Result<(), Error> {
+    let what = if found.bytes != sealed.bytes {
+        format!("damaged: it has {} bytes, and {} were written", found.bytes, sealed.bytes)
+    } else if found.digest != sealed.xxh3 {
+        "damaged: its contents are not those that were written".to_string()
+    } else {
+        return Ok(());
+    };
+    Err(Error::Broken { path: path.into(), what })
 }
 
 /// Finds files that are missing or cut short before any of their rows is wanted.

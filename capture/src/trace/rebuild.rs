@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+use serde::Deserialize;
+
 use super::column::Row;
 use super::directory;
 use super::error::Error;
 use super::file::{ENGINE_KEY, SOURCE_KEY, Seal, seal};
-use super::manifest::{Engine, FORMAT, File, Group, Manifest, TOOL, Table, Window};
+use super::manifest::{Engine, FORMAT, File, Group, Manifest, Sealed, TOOL, Table, Window};
 use super::position::Position;
 use super::request::Request;
 use super::rows::{Columns, Opened};
@@ -15,10 +17,15 @@ use super::shape::Shape;
 
 /// Writes `trace.json` again from the Parquet files of a trace, in place of the one that is there.
 ///
-/// What only the manifest knew is lost: the loss counters, the inputs, and a run's section. So the new one is marked
-/// `rebuilt`, and is not `complete`.
+/// The inputs and a run's section are taken over from the manifest that is there, if it can be read. The loss counters are
+/// not, since they count what came before a file went missing. So the new one is marked `rebuilt`, and is not `complete`. A run
+/// whose section is lost is refused: nothing else tells the roles of its nodes.
 pub fn rebuild(dir: &Path) -> Result<Manifest, Error> {
     let names = directory::list(dir)?;
+    let kept = kept(dir);
+    if kept.run.is_none() && directory::is_run(&names) {
+        return Err(Error::RunLost { dir: dir.into() });
+    }
     let mut tables: BTreeMap<&str, (Table, HashSet<u64>)> = BTreeMap::new();
     let (mut engine, mut source) = (None, None);
     for name in &names {
@@ -37,14 +44,15 @@ pub fn rebuild(dir: &Path) -> Result<Manifest, Error> {
         tool: TOOL.to_string(),
         engine: engine.unwrap_or(Engine::Postgresql),
         source: source.unwrap_or_else(|| "unknown".to_string()),
-        inputs: Vec::new(),
+        inputs: kept.inputs,
         complete: false,
         rebuilt: true,
         table: Table::default(),
         nodes: BTreeMap::new(),
         shapes: count::<Shape>(dir, &names, directory::SHAPES)?,
         positions: count::<Position>(dir, &names, directory::POSITIONS)?,
-        run: None,
+        sealed: sealed(dir, &names)?,
+        run: kept.run,
     };
     for (stem, (table, _)) in tables {
         match stem.strip_prefix("node-") {
@@ -54,6 +62,30 @@ pub fn rebuild(dir: &Path) -> Result<Manifest, Error> {
     }
     directory::write_manifest(dir, &manifest)?;
     Ok(manifest)
+}
+
+/// What the old manifest knew and the files do not.
+#[derive(Default, Deserialize)]
+struct Kept {
+    #[serde(default)]
+    inputs: Vec<String>,
+    run: Option<serde_json::Value>,
+}
+
+fn kept(dir: &Path) -> Kept {
+    let text = std::fs::read(dir.join(directory::MANIFEST)).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// The files beside the requests, as they are now.
+fn sealed(dir: &Path, names: &[String]) -> Result<BTreeMap<String, Sealed>, Error> {
+    let beside = names.iter().filter(|name| directory::is_beside(name));
+    let sealed = beside.map(|name| {
+        let path = dir.join(name);
+        let Seal { bytes, digest } = seal(&path).map_err(Error::io(&path, "read"))?;
+        Ok((name.clone(), Sealed { bytes, xxh3: digest }))
+    });
+    sealed.collect()
 }
 
 /// Adds one file of requests to its table.

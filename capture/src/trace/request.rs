@@ -5,6 +5,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 
 use super::column::table;
+use super::loss::Losses;
 use super::words::words;
 
 words! {
@@ -153,6 +154,10 @@ table! {
         /// Data that the client sent in a COPY or LOAD DATA LOCAL, one entry per message; MySQL: the bytes of an execute
         /// that cannot be read, too.
         pub copy_data: Vec<Box<[u8]>>,
+        /// How many of these messages belong to each COPY that the client ended, in order: a text may hold several.
+        pub copy_lengths: Vec<u32>,
+        /// The reason that the client gave when it let a COPY fail.
+        pub copy_failure: Option<Arc<str>>,
 
         /// Database of the session.
         pub database: Option<Arc<str>>,
@@ -240,6 +245,8 @@ impl Request {
             row_limit: None,
             pipeline_group: None,
             copy_data: Vec::new(),
+            copy_lengths: Vec::new(),
+            copy_failure: None,
             database: None,
             user: None,
             application: None,
@@ -279,6 +286,10 @@ impl Request {
 pub trait Sink {
     /// Takes one request. The writer sorts them into start order.
     fn request(&mut self, request: Request);
+
+    /// Hears from time to time what the source has lost so far, in total, so that it is known even when the source is
+    /// killed.
+    fn losses(&mut self, _losses: &Losses) {}
 }
 
 impl Sink for Vec<Request> {

@@ -114,6 +114,7 @@ impl Stream {
             ages: Ages::default(),
             files: 0,
             sessions: HashSet::new(),
+            told: Losses::default(),
         };
         let thread = std::thread::Builder::new()
             .name("trace-writer".into())
@@ -126,7 +127,7 @@ impl Stream {
         let bytes = weight(&request);
         if bytes > MAX_REQUEST_BYTES {
             // Only COPY data, or a text or parameter that no server accepts, can get here.
-            request.copy_data = Vec::new();
+            (request.copy_data, request.copy_lengths) = (Vec::new(), Vec::new());
             (request.params, request.param_names) = (Vec::new(), Vec::new());
             if weight(&request) > MAX_REQUEST_BYTES {
                 (request.sql, request.sql_raw) = (None, None);
@@ -214,6 +215,8 @@ struct Filler {
     ages: Ages,
     files: usize,
     sessions: HashSet<u64>,
+    /// The losses that the manifest on disk tells.
+    told: Losses,
 }
 
 impl Filler {
@@ -255,6 +258,7 @@ impl Filler {
 
     fn flush(&mut self) {
         if self.keys.is_empty() {
+            self.tell_losses();
             return;
         }
         let columns = Request::finish(&mut self.builders);
@@ -265,6 +269,17 @@ impl Filler {
             && let Err(error) = self.write(columns, keys)
         {
             self.shared.fail(error);
+        }
+    }
+
+    /// Writes the manifest down when only the losses have grown since the last time.
+    fn tell_losses(&mut self) {
+        let losses = table(&mut self.shared.manifest(), self.node.as_deref()).losses.clone();
+        if losses != self.told && !self.shared.failed() {
+            if let Err(error) = self.shared.update(|_| ()) {
+                self.shared.fail(error);
+            }
+            self.told = losses;
         }
     }
 
@@ -283,13 +298,15 @@ impl Filler {
         let Seal { bytes, digest } = file.finish()?;
         self.ages.push(&keys);
         self.files += 1;
-        self.shared.update(|manifest| {
-            let table = table(manifest, self.node.as_deref());
+        let node = self.node.clone();
+        let manifest = self.shared.update(|manifest| {
+            let table = table(manifest, node.as_deref());
             table.files.push(File { name, bytes, xxh3: digest, groups });
             table.requests += keys.len() as u64;
             table.sessions = self.sessions.len() as u64;
             table.window = self.window;
         })?;
+        self.told = manifest.table(self.node.as_deref()).map(|table| table.losses.clone()).unwrap_or_default();
         Ok(())
     }
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::column::Row;
-use super::directory::{self, Existing};
+use super::directory::{self, CATALOG, Existing};
 use super::error::Error;
-use super::file::{Label, NewFile};
+use super::file::{Label, NewFile, Seal, digest};
 use super::loss::Losses;
-use super::manifest::{Engine, FORMAT, Manifest, TOOL, Table};
+use super::manifest::{Engine, FORMAT, Manifest, Sealed, TOOL, Table};
 use super::position::Position;
 use super::request::{Request, Sink};
 use super::shape::Shape;
@@ -79,6 +79,7 @@ impl Writer {
             nodes: Default::default(),
             shapes: None,
             positions: None,
+            sealed: Default::default(),
             run: None,
         };
         let shared = Arc::new(Shared::new(dir, manifest));
@@ -119,20 +120,25 @@ impl Writer {
         if rows > 0 {
             file.group::<Shape>(&Shape::finish(&mut builders), 0..rows)?;
         }
-        file.finish()?;
-        self.shared.update(|manifest| manifest.shapes = Some(rows as u64))?;
+        let seal = file.finish()?;
+        self.shared.update(|manifest| {
+            manifest.shapes = Some(rows as u64);
+            keep(manifest, directory::SHAPES, seal);
+        })?;
         Ok(())
     }
 
-    /// Tells what the source has lost so far, in total; the next flush writes it down.
-    pub fn losses(&self, losses: &Losses) {
-        self.stream.losses(losses);
+    /// Writes `catalog.json` of a run: what the pair's catalogue said, as its reader will get it back.
+    pub fn catalog(&self, contents: &[u8]) -> Result<(), Error> {
+        directory::write(&self.shared.dir.join(CATALOG), contents)?;
+        self.shared.update(|manifest| keep(manifest, CATALOG, digest(contents)))?;
+        Ok(())
     }
 
     /// Sets the `run` section of the manifest and writes it down at once.
     pub fn run(&self, run: &impl Serialize) -> Result<(), Error> {
         let path = self.shared.dir.join(directory::MANIFEST);
-        let run = serde_json::to_value(run).map_err(|source| Error::Manifest { path, source })?;
+        let run = serde_json::to_value(run).map_err(|source| Error::Encode { path, source })?;
         self.shared.update(|manifest| manifest.run = Some(run))?;
         Ok(())
     }
@@ -160,6 +166,15 @@ impl Sink for Writer {
     fn request(&mut self, request: Request) {
         self.stream.push(request);
     }
+
+    fn losses(&mut self, losses: &Losses) {
+        self.stream.losses(losses);
+    }
+}
+
+/// Notes what a file is that was just written.
+fn keep(manifest: &mut Manifest, name: &str, seal: Seal) {
+    manifest.sealed.insert(name.to_string(), Sealed { bytes: seal.bytes, xxh3: seal.digest });
 }
 
 /// Writes the trace of one node of a run.
@@ -168,11 +183,6 @@ pub struct NodeWriter {
 }
 
 impl NodeWriter {
-    /// Tells what the source has lost so far, in total; the next flush writes it down.
-    pub fn losses(&self, losses: &Losses) {
-        self.stream.losses(losses);
-    }
-
     /// Writes what is left.
     pub fn finish(mut self, losses: &Losses) -> Result<(), Error> {
         self.stream.finish()?;
@@ -184,6 +194,10 @@ impl NodeWriter {
 impl Sink for NodeWriter {
     fn request(&mut self, request: Request) {
         self.stream.push(request);
+    }
+
+    fn losses(&mut self, losses: &Losses) {
+        self.stream.losses(losses);
     }
 }
 
@@ -218,8 +232,11 @@ impl PositionWriter {
         if self.waiting > 0 {
             self.flush()?;
         }
-        self.file.finish()?;
-        self.shared.update(|manifest| manifest.positions = Some(self.rows))?;
+        let seal = self.file.finish()?;
+        self.shared.update(|manifest| {
+            manifest.positions = Some(self.rows);
+            keep(manifest, directory::POSITIONS, seal);
+        })?;
         Ok(())
     }
 }

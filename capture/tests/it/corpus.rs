@@ -1,11 +1,15 @@
 //! Third-party captures, decoded and compared with what tshark reads from them.
 //!
-//! The captures are not part of this repository. `SPLITPROOF_CORPUS` names their directory; otherwise
-//! a place beside the workspace is tried. Without them these tests say so and pass.
+//! The corpus is not part of this repository. `SPLITPROOF_CORPUS` names its directory, which must then be there, or is
+//! `none`; when it is not set, a place beside the workspace is tried. Where there is no corpus, each test says on standard
+//! error how much it skipped and passes; except in continuous integration (`CI` is set), where skipping must be asked for
+//! with `none`, so that a corpus that is there is never missed in silence.
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fs,
+    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -15,15 +19,58 @@ use splitproof_capture::{
     trace::{Engine, Kind, Loss, Losses, Request},
 };
 
-/// The corpus; `None`, after a message, where it is not.
+/// The corpus; `None`, after a message that counts the tests, where it may be left out.
 pub fn corpus(tests: usize) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    let path = std::env::var_os("SPLITPROOF_CORPUS").map_or(default, PathBuf::from);
-    if path.join("pcap").is_dir() {
-        return Some(path);
+    match find(std::env::var_os("SPLITPROOF_CORPUS"), std::env::var_os("CI").is_some(), default) {
+        Ok(path) => Some(path),
+        Err(Absent::Skip(why)) => {
+            // Not `println!`, which the test harness keeps to itself.
+            writeln!(std::io::stderr(), "skipped: {tests} ({why})").expect("standard error");
+            None
+        }
+        Err(Absent::Fail(why)) => panic!("{why}"),
     }
-    println!("skipped: {tests} (no corpus at {})", path.display());
-    None
+}
+
+/// Why there is no corpus, and what follows.
+#[derive(Debug, PartialEq)]
+enum Absent {
+    Skip(String),
+    Fail(String),
+}
+
+fn find(asked: Option<OsString>, ci: bool, default: PathBuf) -> Result<PathBuf, Absent> {
+    let is_corpus = |path: &Path| path.join("pcap").is_dir() && path.join("statements").is_dir();
+    match asked {
+        Some(asked) if asked == "none" => Err(Absent::Skip("SPLITPROOF_CORPUS is none".into())),
+        Some(asked) if is_corpus(Path::new(&asked)) => Ok(asked.into()),
+        Some(asked) => Err(Absent::Fail(format!("SPLITPROOF_CORPUS: no corpus at {}", asked.display()))),
+        None if is_corpus(&default) => Ok(default),
+        None if ci => Err(Absent::Fail(format!(
+            "no corpus at {}, and CI is set: name it in SPLITPROOF_CORPUS, or set that to none to do without",
+            default.display()
+        ))),
+        None => Err(Absent::Skip(format!("no corpus at {}", default.display()))),
+    }
+}
+
+#[test]
+fn a_corpus_is_left_out_only_where_that_may_be() {
+    let dir = tempfile::tempdir().expect("directory");
+    let (here, nowhere) = (dir.path().join("corpus"), dir.path().join("nowhere"));
+    for part in ["pcap", "statements"] {
+        fs::create_dir_all(here.join(part)).expect("creates");
+    }
+    let asked = |path: &Path| Some(path.as_os_str().to_owned());
+    for ci in [false, true] {
+        assert_eq!(find(None, ci, here.clone()), Ok(here.clone()));
+        assert_eq!(find(asked(&here), ci, nowhere.clone()), Ok(here.clone()));
+        assert!(matches!(find(asked(&nowhere), ci, here.clone()), Err(Absent::Fail(_))), "a wrong name is no absence");
+        assert!(matches!(find(Some("none".into()), ci, here.clone()), Err(Absent::Skip(_))));
+    }
+    assert!(matches!(find(None, false, nowhere.clone()), Err(Absent::Skip(_))));
+    assert!(matches!(find(None, true, nowhere), Err(Absent::Fail(why)) if why.contains("none")));
 }
 
 pub struct Decoded {

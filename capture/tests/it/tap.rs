@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use splitproof_capture::tap::{Encryption, Error, Options, Relay, Stopped};
-use splitproof_capture::trace::{Engine, Loss, Request};
+use splitproof_capture::trace::{Engine, Loss, Losses, Request, Sink};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -280,4 +280,38 @@ async fn bad_addresses_are_told_at_once() {
     drop(taken);
     let error = start(listen, &listen.to_string()).await.unwrap_err();
     assert!(matches!(error, Error::Loop { .. }), "{error}");
+}
+
+/// Keeps what it hears of losses.
+#[derive(Clone, Default)]
+struct Heard(std::sync::Arc<std::sync::Mutex<Losses>>);
+
+impl Sink for Heard {
+    fn request(&mut self, _: Request) {}
+
+    fn losses(&mut self, losses: &Losses) {
+        *self.0.lock().unwrap() = losses.clone();
+    }
+}
+
+#[tokio::test]
+async fn losses_are_told_while_the_relay_runs() {
+    let nonsense = b"\0\0\0\x08\x12\x34\x56\x78no protocol of ours".to_vec();
+    let (address, _served) = server(vec![Act::Read(nonsense.clone()), Act::ReadEnd]).await;
+    let heard = Heard::default();
+    let options = Options::new(Engine::Postgresql, "127.0.0.1:0".parse().unwrap(), address.to_string());
+    let relay = Relay::start(options, heard.clone()).await.unwrap();
+    let mut client = TcpStream::connect(relay.listen()).await.unwrap();
+    client.write_all(&nonsense).await.unwrap();
+    let told = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            if !heard.0.lock().unwrap().is_empty() {
+                break;
+            }
+        }
+    };
+    timeout(Duration::from_secs(20), told).await.expect("hears of the loss");
+    drop(client);
+    relay.stop().await.expect("the sink");
 }

@@ -32,6 +32,8 @@ pub fn full(session: u64, seq: u32, start_ns: i64) -> Request {
         row_limit: Some(0),
         pipeline_group: Some(7),
         copy_data: vec![[1, 2].as_slice().into(), [].as_slice().into()],
+        copy_lengths: vec![1, 0, u32::MAX],
+        copy_failure: Some("no more".into()),
         database: Some("shop".into()),
         user: Some("alice".into()),
         application: Some("".into()),
@@ -224,5 +226,23 @@ fn what_was_flushed_is_readable_while_the_recording_runs_and_after_it_was_killed
     let told: Vec<String> = reader.leftovers().iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("never finished") && told[1].contains("--rebuild"), "{told:?}");
+    drop(writer);
+}
+
+#[test]
+fn losses_are_written_down_while_the_recording_runs_even_when_no_row_is() {
+    let dir = tempfile::tempdir().expect("directory");
+    let every = std::time::Duration::from_millis(20);
+    let mut writer = Writer::create(dir.path(), Options { flush_every: Some(every), ..options() }).expect("creates");
+    let mut losses = Losses::default();
+    losses.add(Loss::KernelDropped, 7);
+    Sink::losses(&mut writer, &losses);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while Reader::open(dir.path()).expect("opens").manifest().table.losses.get(Loss::KernelDropped) != 7 {
+        assert!(std::time::Instant::now() < deadline, "losses are flushed by time");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // As a kill would leave it.
+    assert!(!Reader::open(dir.path()).expect("opens").manifest().complete);
     drop(writer);
 }

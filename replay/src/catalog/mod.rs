@@ -10,7 +10,7 @@ mod snapshot;
 
 use serde::{Deserialize, Serialize};
 
-pub use file::{CatalogError, FILE};
+pub use file::CatalogError;
 pub use mysql::{MysqlCatalog, Routine, Table, Trigger};
 
 /// What the pair's catalogue says, as far as it decides where a statement belongs and whether its answer can repeat.

@@ -156,7 +156,7 @@ impl Finish {
     /// # Errors
     /// The first file that could not be written.
     pub fn finish(
-        self,
+        mut self,
         run: &impl serde::Serialize,
         losses: &Losses,
         node_losses: &[Losses],

@@ -8,7 +8,7 @@ use super::{PassfileError, UrlError};
 #[derive(Debug, thiserror::Error)]
 pub enum PairError {
     /// The file cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: cannot be read: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -133,6 +133,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     let mut summary = summary(order, &written, fed, timetable, stopped);
     summary.nodes = runs;
     summary.recorded = manifest.table.requests;
+    summary.recording = manifest.recording_id();
     let shapes = Shape::collected(shared.shapes().iter()).collect();
     finish.finish(&summary, &written.losses, &node_losses, shapes, !stopped && broken.is_none())?;
     match broken {
@@ -145,6 +146,7 @@ fn summary(order: &Order, written: &Written, fed: Fed, timetable: Timetable, sto
     let tally = &written.tally;
     Summary {
         trace: order.trace.clone(),
+        recording: String::new(),
         router: order.pair.router.to_string(),
         nodes: Vec::new(),
         speed: order.speed.to_string(),

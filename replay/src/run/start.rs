@@ -52,7 +52,7 @@ pub fn create(order: &Order, catalog: &Catalog) -> Result<Files, ReplayError> {
     options.inputs = vec![order.trace.display().to_string()];
     options.existing = order.existing;
     let writer = Writer::create(&order.run, options)?;
-    catalog.write(&order.run)?;
+    catalog.write(&writer)?;
     let mut nodes = Vec::new();
     for node in &order.pair.nodes {
         nodes.push(match node.evidence {

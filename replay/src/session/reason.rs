@@ -45,6 +45,8 @@ reasons! {
     Password = "password";
     /// It starts a replication stream.
     Replication = "replication";
+    /// It was sent, and became part of the request before it, which the recorded client sent on its own.
+    Joined = "joined";
     /// A cancel request whose target is not known, or is not connected any more.
     CancelTarget = "cancel_target";
     /// The session was joined midway, and neither the trace nor [defaults] in pair.toml names its user.

@@ -16,6 +16,9 @@ use crate::session::NotSent;
 pub struct Summary {
     /// The trace that was replayed.
     pub trace: PathBuf,
+    /// Digest of its requests: runs with the same one repeat the same recording. Empty in runs of earlier programs.
+    #[serde(default)]
+    pub recording: String,
     /// The router, without a password.
     pub router: String,
     /// The nodes, in the order of `pair.toml`.

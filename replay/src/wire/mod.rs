@@ -84,6 +84,9 @@ pub trait Wire: Send {
     /// Says goodbye without a row of its own: the recording does not tell how the session ended.
     fn leave(&mut self);
 
+    /// How many rows have begun so far.
+    fn rows_begun(&self) -> u32;
+
     /// The rows that are finished.
     fn rows(&mut self) -> &mut Rows;
 

@@ -11,7 +11,7 @@ use splitproof_replay::output::Note;
 use splitproof_replay::pair::{Pair, Passwords};
 use splitproof_replay::session::queue::{Backlog, queue};
 use splitproof_replay::session::{Ended, Scene, Stop, Task};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::server::Server;
@@ -43,6 +43,19 @@ pub fn scene<C: Clock>(server: &Server, clock: C, speed: Speed) -> Arc<Scene<C>>
 
 /// Begins to replay the rows, which are all of one session.
 pub fn begin<C: Clock>(scene: &Arc<Scene<C>>, rows: Vec<Request>) -> JoinHandle<(Vec<Request>, Ended)> {
+    let (running, signal) = begin_to_stop(scene, rows);
+    tokio::spawn(async move {
+        let ended = running.await.unwrap();
+        drop(signal);
+        ended
+    })
+}
+
+/// The same, to be stopped by sending `true`.
+pub fn begin_to_stop<C: Clock>(
+    scene: &Arc<Scene<C>>,
+    rows: Vec<Request>,
+) -> (JoinHandle<(Vec<Request>, Ended)>, watch::Sender<bool>) {
     let (mut feeder, queue) = queue(&Arc::new(Backlog::default()));
     let session = rows[0].session;
     rows.into_iter().for_each(|row| feeder.put(row));
@@ -51,7 +64,7 @@ pub fn begin<C: Clock>(scene: &Arc<Scene<C>>, rows: Vec<Request>) -> JoinHandle<
     let (out, mut notes) = mpsc::channel(64);
     let (signal, stop) = Stop::new();
     let task = Task::new(Arc::clone(scene), session, queue, stop, out);
-    tokio::spawn(async move {
+    let running = tokio::spawn(async move {
         let running = tokio::spawn(task.run());
         let (mut rows, mut ended) = (Vec::new(), None);
         while let Some(note) = notes.recv().await {
@@ -62,10 +75,10 @@ pub fn begin<C: Clock>(scene: &Arc<Scene<C>>, rows: Vec<Request>) -> JoinHandle<
             }
         }
         running.await.unwrap();
-        drop(signal);
         rows.sort_by_key(|row| row.seq);
         (rows, ended.unwrap())
-    })
+    });
+    (running, signal)
 }
 
 /// Replays the rows, which are all of one session.

@@ -19,7 +19,7 @@ pub type Log = Arc<Mutex<Vec<String>>>;
 /// A server on a port of its own.
 ///
 /// It lets every user in but `stranger`. A text that contains a word of these is answered accordingly: `copy in` asks for
-/// data, `fail` is an error, `vanish` closes the connection without an answer, `hold` is answered after a release.
+/// data, once for each time that it stands there, `fail` is an error, `vanish` closes the connection without an answer, `hold` is answered after a release.
 pub struct Server {
     pub address: SocketAddr,
     log: Log,
@@ -75,13 +75,16 @@ struct Client {
     skipping: bool,
     /// The COPY that waits for data: in the simple protocol (true) or in the extended.
     copying: Option<bool>,
+    /// Times that the text will ask for COPY data after this one.
+    copies: usize,
     /// The text of the last Parse.
     prepared: String,
 }
 
 async fn serve(stream: TcpStream, log: Log, held: Arc<Notify>) {
     let (bytes, out) = (Vec::new(), Vec::new());
-    let mut client = Client { stream, log, held, bytes, out, skipping: false, copying: None, prepared: String::new() };
+    let prepared = String::new();
+    let mut client = Client { stream, log, held, bytes, out, skipping: false, copying: None, copies: 0, prepared };
     if client.start().await.is_some() {
         while client.message().await.is_some() {}
     }
@@ -146,6 +149,7 @@ impl Client {
             "Q" if text.contains("copy in") => {
                 self.put(Backend::CopyInResponse(copy()));
                 self.copying = Some(true);
+                self.copies = text.matches("copy in").count() - 1;
             }
             "Q" => {
                 if text.contains("hold") {
@@ -164,7 +168,11 @@ impl Client {
                     "c" => self.put(Backend::CommandComplete { tag: b"COPY 1" }),
                     _ => self.error("57014", "COPY from stdin failed"),
                 }
-                if simple {
+                if simple && tag == "c" && self.copies > 0 {
+                    self.copies -= 1;
+                    self.put(Backend::CopyInResponse(copy()));
+                    self.copying = Some(true);
+                } else if simple {
                     self.ready();
                 }
             }

@@ -8,7 +8,7 @@ use splitproof_replay::session::NotSent;
 use splitproof_replay::wire::Refused;
 use splitproof_replay::wire::postgresql::handshake::{self, CancelKey};
 
-use crate::play::{RUN_START_NS, Recorded, play, scene};
+use crate::play::{MS, RUN_START_NS, Recorded, begin_to_stop, play, scene};
 use crate::server::Server;
 
 fn clock() -> VirtualClock {
@@ -182,4 +182,69 @@ async fn a_cancel_uses_the_replayed_sessions_key() {
     let (rows, ended) = play(&scene, cancel("4")).await;
     assert!(rows.is_empty());
     assert_eq!(ended.not_sent, BTreeMap::from([(NotSent::CancelTarget, 1)]));
+}
+
+#[tokio::test]
+async fn each_copy_of_a_text_gets_its_own_data() {
+    let server = Server::start().await;
+    let scene = scene(&server, clock(), Speed::Max);
+    let mut recorded = Recorded::session(1, "app");
+    let copy = recorded.row(1, Kind::Copy, "Qcccf");
+    copy.sql = Some("copy in; copy in; copy in; copy in; copy in".into());
+    copy.copy_data = ["1", "2", "3", "4"].map(|data| Box::from(data.as_bytes())).into();
+    copy.copy_lengths = vec![2, 0, 1, 1];
+    copy.copy_failure = Some("no more".into());
+    recorded.query(2, "update a");
+    let (rows, ended) = play(&scene, recorded.goodbye(3)).await;
+    let sent = ["d 1", "d 2", "c", "c", "d 3", "c", "d 4", "f no more", "Q update a", "X"];
+    assert_eq!(server.seen(12).await[2..], sent);
+    assert_eq!((rows.len(), rows[1].outcome, rows[2].outcome), (4, Outcome::Cancelled, Outcome::Ok));
+    assert!(ended.not_sent.is_empty(), "{ended:?}");
+}
+
+/// Whenever the stop comes, every request is either in a row or among those that were not sent.
+#[tokio::test]
+async fn a_stop_at_any_moment_leaves_no_request_uncounted() {
+    let server = Server::start().await;
+    for after in 0..14 {
+        let clock = clock();
+        let scene = scene(&server, clock.clone(), Speed::ORIGINAL);
+        let mut recorded = Recorded::session(1, "app");
+        recorded.query(1, "update a");
+        recorded.prepare(2, 2, "P", "update b");
+        recorded.execute(3, 2, "BES");
+        recorded.query(4, "fail");
+        let copy = recorded.row(5, Kind::Copy, "Qc");
+        copy.sql = Some("copy in".into());
+        copy.copy_data = vec![Box::from(*b"1")];
+        recorded.query(6, "update c");
+        let rows = recorded.goodbye(7);
+        let asked = rows.len();
+        let (running, stop) = begin_to_stop(&scene, rows);
+        clock.advance_to(RUN_START_NS + after * MS / 2);
+        for _ in 0..after * 20 {
+            tokio::task::yield_now().await;
+        }
+        stop.send(true).unwrap();
+        let (rows, ended) = running.await.unwrap();
+        let sent = rows.iter().filter(|row| row.recorded_seq.is_some()).count();
+        let not_sent: u64 = ended.not_sent.values().sum();
+        assert_eq!(sent + not_sent as usize, asked, "stopped after {after}: {rows:?} {ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_joined_midway_whose_router_is_away_is_counted_whole() {
+    let server = Server::start().await;
+    let mut scene = scene(&server, clock(), Speed::Max);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let pair = &mut std::sync::Arc::get_mut(&mut scene).unwrap().pair;
+    pair.router = splitproof_replay::pair::Url::parse_router(&format!("postgresql://app@{closed}/shop")).unwrap();
+    pair.defaults.user = Some("app".to_owned());
+    let mut recorded = Recorded::midway(1);
+    recorded.query(1, "update a");
+    recorded.query(2, "update b");
+    let (rows, ended) = play(&scene, recorded.goodbye(3)).await;
+    assert!(rows.is_empty(), "{rows:?}");
+    assert_eq!(ended.not_sent, BTreeMap::from([(NotSent::Refused, 3)]));
 }

@@ -79,13 +79,13 @@ impl Session {
                 self.in_transaction(pinned)
             }
             Kind::Call => self.in_transaction(Verdict::new(Intent::Primary, Reason::FastPath)),
-            Kind::Connect
-            | Kind::Disconnect
-            | Kind::Prepare
-            | Kind::Close
-            | Kind::Cancel
-            | Kind::Ping
-            | Kind::Other => Verdict::new(Intent::None, Reason::NotRouted),
+            Kind::Prepare | Kind::Close => {
+                self.name(judge, request);
+                Verdict::new(Intent::None, Reason::NotRouted)
+            }
+            Kind::Connect | Kind::Disconnect | Kind::Cancel | Kind::Ping | Kind::Other => {
+                Verdict::new(Intent::None, Reason::NotRouted)
+            }
             Kind::InitDb => Verdict::new(Intent::All, Reason::SessionState(DATABASE.into())),
             Kind::Reset | Kind::ChangeUser => {
                 Verdict::new(Intent::All, Reason::SessionState(request.kind.as_str().into()))
@@ -104,6 +104,19 @@ impl Session {
             *self = Session { rules: self.rules, transactions: self.transactions, ..Session::new() };
         }
         verdict
+    }
+
+    /// SQL's EXECUTE finds what the protocol prepared, since both share their names.
+    fn name(&mut self, judge: &mut Judge, request: &RequestView<'_>) {
+        let Some(name) = request.statement.filter(|name| !name.is_empty() && request.outcome == Outcome::Ok) else {
+            return;
+        };
+        self.prepared.remove(name);
+        if let (Kind::Prepare, Some(sql)) = (request.kind, request.sql)
+            && let [statement] = judge.profile(request.shape_id, sql).statements.as_slice()
+        {
+            self.prepared.insert(name.to_owned(), Arc::clone(statement));
+        }
     }
 
     fn without_text(&mut self, request: &RequestView<'_>) -> Verdict {

@@ -291,3 +291,19 @@ fn requests_that_run_nothing_are_not_routed() {
     let call = RequestView { kind: Kind::Call, sql: None, ..RequestView::query("") };
     assert_eq!(session.judge(&mut judge, &call).intent, Intent::Primary);
 }
+
+#[test]
+fn execute_finds_what_the_protocol_prepared() {
+    let (mut judge, mut session) = (judge(), Session::new());
+    let view = |kind, statement, sql| RequestView { kind, statement: Some(statement), ..RequestView::query(sql) };
+    let mut execute = |request: RequestView<'_>| {
+        session.judge(&mut judge, &request);
+        session.judge(&mut judge, &RequestView::query("EXECUTE find")).intent
+    };
+    // Of an unknown one anything may come. A known one runs where it was prepared, or must.
+    assert_eq!(execute(RequestView::query("SELECT 1")), Intent::Primary);
+    assert_eq!(execute(view(Kind::Prepare, "find", "SELECT name FROM users")), Intent::Same);
+    assert_eq!(execute(view(Kind::Prepare, "find", "UPDATE users SET a = 1")), Intent::Primary);
+    assert_eq!(execute(view(Kind::Prepare, "find", "SELECT name FROM users")), Intent::Same);
+    assert_eq!(execute(view(Kind::Close, "find", "")), Intent::Primary);
+}

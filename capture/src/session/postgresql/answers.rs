@@ -137,11 +137,11 @@ impl Conversation {
         }
         // Names go back to what they were in the reverse of the order in which they changed.
         for request in self.queue.requests.iter_mut().take(count).rev() {
-            let reached = request.row.outcome != Outcome::Skipped;
-            if let (false, Some(change), Some(statement)) =
-                (request.row.outcome == Outcome::Ok, request.change.take(), request.row.statement.as_deref())
-            {
-                self.names.undo(statement, change, reached);
+            let (done, reached) = (request.row.outcome == Outcome::Ok, request.row.outcome != Outcome::Skipped);
+            // A simple query that did not fail is settled below.
+            let done = done || (request.row.outcome == Outcome::Unfinished && request.holds(b'Q') && !request.missed);
+            for change in request.changes.drain(..).rev().filter(|_| !done) {
+                self.names.undo(change, reached);
             }
         }
         let mut group = None;

@@ -18,6 +18,8 @@ pub(super) struct Statement {
     pub declared: Vec<u32>,
     /// Types that the server told, when it was asked.
     pub described: Vec<u32>,
+    /// When it is SQL's PREPARE: what its execution prepares.
+    pub prepares: Vec<(CompactString, Text)>,
 }
 
 impl Statement {
@@ -38,9 +40,10 @@ pub(super) struct Portal {
     pub group: u32,
 }
 
-/// What a Parse or Close did, so that it can be undone.
+/// What a Parse, a Close or SQL's PREPARE did, so that it can be undone.
 #[derive(Debug)]
 pub(super) struct Change {
+    name: CompactString,
     before: Option<Arc<Statement>>,
     after: Option<Arc<Statement>>,
 }
@@ -92,20 +95,21 @@ impl Names {
         self.portals.get(name)
     }
 
-    /// Parse.
+    /// Parse, or SQL's PREPARE.
     pub fn prepare(&mut self, name: &str, statement: Statement) -> Change {
         let after = Arc::new(statement);
         let before = self.statements.set(name, Some(Arc::clone(&after)));
-        Change { before, after: Some(after) }
+        Change { name: name.into(), before, after: Some(after) }
     }
 
     /// Close of a statement.
     pub fn close_statement(&mut self, name: &str) -> Change {
-        Change { before: self.statements.set(name, None), after: None }
+        Change { name: name.into(), before: self.statements.set(name, None), after: None }
     }
 
-    /// The server refused the Parse or Close (`reached`), or passed over it.
-    pub fn undo(&mut self, name: &str, change: Change, reached: bool) {
+    /// The server refused the change (`reached`), or passed over it.
+    pub fn undo(&mut self, change: Change, reached: bool) {
+        let name = change.name.as_str();
         let unchanged_since = match (self.statements.get(name), &change.after) {
             (Some(now), Some(after)) => Arc::ptr_eq(now, after),
             (None, None) => true,

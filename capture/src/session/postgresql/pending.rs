@@ -36,13 +36,13 @@ pub(super) struct Pending {
     pub copied: usize,
     /// The server went past part of this request without an answer, though no error explains it.
     pub missed: bool,
-    /// What a Parse or Close did to the names.
-    pub change: Option<Change>,
+    /// What it did to the names of statements.
+    pub changes: Vec<Change>,
 }
 
 impl Pending {
     pub fn new(row: Request) -> Self {
-        Pending { row, next: 0, void: 0, copying: Copying::No, copied: 0, missed: false, change: None }
+        Pending { row, next: 0, void: 0, copying: Copying::No, copied: 0, missed: false, changes: Vec::new() }
     }
 
     /// The first message that still needs an answer. CopyDone, CopyFail and Flush get none of their own.

@@ -1,13 +1,16 @@
 //! What the client asks: its messages become rows.
 
+use compact_str::CompactString;
+
 use super::conversation::Conversation;
-use super::names::{Portal, Statement};
+use super::names::{Change, Portal, Statement};
 use super::pending::{Copying, Pending, name};
 use crate::postgresql::call::FunctionCall;
 use crate::postgresql::extended::{Bind, Parse, Target};
 use crate::postgresql::list::{Formats, Values};
 use crate::postgresql::{Frame, Frontend, Invalid};
 use crate::session::shared::Text;
+use crate::sql;
 use crate::trace::{Kind, Loss, Param, Request};
 
 /// COPY data kept for one request. What goes beyond it is counted, and the row is marked as truncated.
@@ -26,7 +29,7 @@ impl Conversation {
             Frontend::Sync => self.sync(at_ns),
             Frontend::Flush => self.flush(at_ns),
             Frontend::FunctionCall(call) => self.call(at_ns, call),
-            Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_) => self.copy(frame),
+            message @ (Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_)) => self.copy(frame, message),
             Frontend::Password(_) => self.password(),
             Frontend::Terminate => {
                 let mut row = self.row(at_ns, Kind::Disconnect);
@@ -72,7 +75,23 @@ impl Conversation {
         let text = self.shared.text(sql);
         let mut row = self.open_alone(at_ns, Kind::Query, 'Q');
         set_text(&mut row, &text);
-        self.queue.push(Pending::new(row));
+        let mut request = Pending::new(row);
+        request.changes = self.prepare_by_sql(&self.prepared_by(sql));
+        self.queue.push(request);
+    }
+
+    /// The statements that a text prepares: SQL's PREPARE shares its names with Parse.
+    fn prepared_by(&self, sql: &[u8]) -> Vec<(CompactString, Text)> {
+        let found = sql::prepared(sql).into_iter();
+        found.map(|prepared| (name(&prepared.name), self.shared.text(prepared.body))).collect()
+    }
+
+    fn prepare_by_sql(&mut self, prepared: &[(CompactString, Text)]) -> Vec<Change> {
+        let changes = prepared.iter().map(|(name, text)| {
+            let (declared, described, prepares) = (Vec::new(), Vec::new(), Vec::new());
+            self.names.prepare(name, Statement { text: text.clone(), declared, described, prepares })
+        });
+        changes.collect()
     }
 
     fn parse(&mut self, at_ns: i64, parse: Parse<'_>) {
@@ -82,10 +101,11 @@ impl Conversation {
         set_text(&mut row, &text);
         let statement = name(parse.statement);
         row.param_types = Some(declared.clone());
-        let change = self.names.prepare(&statement, Statement { text, declared, described: Vec::new() });
+        let prepares = self.prepared_by(parse.sql);
+        let change = self.names.prepare(&statement, Statement { text, declared, described: Vec::new(), prepares });
         row.statement = Some(statement);
         let mut request = Pending::new(row);
-        request.change = Some(change);
+        request.changes.push(change);
         self.queue.push(request);
     }
 
@@ -104,10 +124,11 @@ impl Conversation {
         row.params = params(bind.param_formats, bind.params, type_of);
         row.param_formats = bind.param_formats.iter().collect();
         row.result_formats = bind.result_formats.iter().collect();
+        let changes = source.as_ref().map(|source| self.prepare_by_sql(&source.prepares)).unwrap_or_default();
         self.names.bind(&portal, Portal { statement: statement.clone(), source, group: self.group });
         row.statement = Some(statement);
         row.portal = Some(portal);
-        self.queue.push(Pending::new(row));
+        self.queue.push(Pending { changes, ..Pending::new(row) });
     }
 
     fn describe(&mut self, at_ns: i64, target: Target<'_>) {
@@ -159,7 +180,7 @@ impl Conversation {
         set_target(&mut row, target);
         let mut request = Pending::new(row);
         match (target, request.row.statement.as_deref(), request.row.portal.as_deref()) {
-            (Target::Statement(_), Some(name), _) => request.change = Some(self.names.close_statement(name)),
+            (Target::Statement(_), Some(name), _) => request.changes.push(self.names.close_statement(name)),
             (Target::Portal(_), _, Some(name)) => self.names.close_portal(name),
             _ => {}
         }
@@ -205,7 +226,7 @@ impl Conversation {
     }
 
     /// CopyData, CopyDone or CopyFail.
-    fn copy(&mut self, frame: Frame<'_>) {
+    fn copy(&mut self, frame: Frame<'_>, message: Frontend<'_>) {
         if self.copy_aborted {
             // The client had not read the error yet, and the server ignores this; or its request was given up at a gap.
             self.copy_aborted = frame.tag == b'd';
@@ -230,6 +251,12 @@ impl Conversation {
                 request.row.copy_data.push(frame.body.into());
             }
             return;
+        }
+        let before: u32 = request.row.copy_lengths.iter().sum();
+        let messages = u32::try_from(request.row.copy_data.len()).unwrap_or(u32::MAX);
+        request.row.copy_lengths.push(messages.saturating_sub(before));
+        if let Frontend::CopyFail(why) = message {
+            request.row.copy_failure = Some(String::from_utf8_lossy(why).into());
         }
         request.row.messages.push(char::from(frame.tag));
         request.copying = Copying::Sent;

@@ -114,3 +114,21 @@ fn replication_runs_both_ways() {
         .server([server_copy_done(), tag("START_REPLICATION"), ready('I')]);
     expect(&dialogue, &["copy Qc \"START_REPLICATION 0/0\" ok rows=2 group=0 took=5 idle"]);
 }
+
+#[test]
+fn several_copies_in_one_text_keep_their_data_apart() {
+    let dialogue = Dialogue::session()
+        .client([query("COPY a FROM STDIN; COPY b FROM STDIN; COPY c FROM STDIN")])
+        .server([copy_start(CopyDirection::In)])
+        .client([copy_data("1\n"), copy_data("2\n"), copy_done()])
+        .server([tag("COPY 2"), copy_start(CopyDirection::In)])
+        .client([copy_done()])
+        .server([tag("COPY 0"), copy_start(CopyDirection::In)])
+        .client([copy_data("3\n"), copy_fail("no more")])
+        .server([error("57014", "COPY from stdin failed: no more"), ready('I')]);
+    let (rows, losses) = dialogue.run();
+    assert!(losses.is_empty(), "{losses:?}");
+    assert_eq!((rows.len(), &*rows[1].messages), (2, "Qccf"));
+    assert_eq!((rows[1].copy_data.len(), &rows[1].copy_lengths[..]), (3, &[2, 0, 1][..]));
+    assert_eq!(rows[1].copy_failure.as_deref(), Some("no more"));
+}

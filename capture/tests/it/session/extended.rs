@@ -213,3 +213,42 @@ fn a_failed_parse_of_a_known_name_leaves_the_first_in_place() {
     assert_eq!(rows[3].kind, Kind::Execute);
     assert_eq!(rows[3].sql.as_deref(), Some("SELECT 1"));
 }
+
+#[test]
+fn a_statement_that_sql_prepared_is_known_when_the_protocol_binds_it() {
+    let dialogue = Dialogue::session()
+        .client([query("BEGIN; PREPARE \"Find\" (int) AS SELECT name FROM users WHERE id = $1")])
+        .server([tag("BEGIN"), tag("PREPARE"), ready('T')])
+        .client([bind("", "Find"), execute("", 0), sync()])
+        .server([bound(), tag("SELECT 0"), ready('T')]);
+    let (rows, losses) = dialogue.run();
+    assert!(losses.is_empty(), "{losses:?}");
+    let last = rows.last().expect("rows");
+    assert_eq!((last.kind, last.statement.as_deref()), (Kind::Execute, Some("Find")));
+    assert_eq!(last.sql.as_deref(), Some("SELECT name FROM users WHERE id = $1"));
+}
+
+#[test]
+fn a_statement_that_sql_prepared_through_the_protocol_is_known_too() {
+    let dialogue = Dialogue::session()
+        .client([parse("", "PREPARE find AS SELECT 1", &[]), bind("", ""), execute("", 0), sync()])
+        .server([parsed(), bound(), tag("PREPARE"), ready('I')])
+        .client([bind("", "find"), execute("", 0), sync()])
+        .server([bound(), tag("SELECT 0"), ready('I')]);
+    let (rows, losses) = dialogue.run();
+    assert!(losses.is_empty(), "{losses:?}");
+    assert_eq!(rows.last().and_then(|row| row.sql.as_deref()), Some("SELECT 1"));
+}
+
+#[test]
+fn a_prepare_that_the_server_refused_leaves_the_name_as_it_was() {
+    let dialogue = Dialogue::session()
+        .client([query("PREPARE a AS SELECT 1")])
+        .server([tag("PREPARE"), ready('I')])
+        .client([query("PREPARE a AS SELECT 2")])
+        .server([error("42P05", "prepared statement \"a\" already exists"), ready('I')])
+        .client([bind("", "a"), execute("", 0), sync()])
+        .server([bound(), tag("SELECT 0"), ready('I')]);
+    let (rows, _) = dialogue.run();
+    assert_eq!(rows.last().and_then(|row| row.sql.as_deref()), Some("SELECT 1"));
+}

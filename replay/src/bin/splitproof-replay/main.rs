@@ -30,7 +30,7 @@ fn main() -> ExitCode {
             Verdict::Refused => UNUSABLE,
         }),
         Err(error) => {
-            eprintln!("splitproof-replay: {error:#}");
+            eprintln!("splitproof-replay: {}", splitproof_capture::causes(error.as_ref()));
             ExitCode::from(UNUSABLE)
         }
     }

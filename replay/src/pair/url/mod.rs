@@ -186,7 +186,9 @@ mod tests {
         assert!(fails("postgresql://a@%2Ftmp/shop").contains("Unix-domain socket"));
         assert!(fails("postgresql://a@x/shop?sslmode=require").contains("sslmode=require"));
         assert!(fails("host=x user=a options='-c a=b'").contains("options"));
-        assert!(fails("postgresql://a:topsecret@x:port/shop").contains("port"));
+        assert!(fails("postgresql://a:topsecret@x:port/shop").contains("the port is not a number"));
+        assert!(fails("postgresql://a@x/shop?foo=1").contains("the parameter foo is not known: write"));
+        assert!(fails("http://x").contains("not a connection URL: write"));
         assert!(!fails("postgresql://a:topsecret@x:port/shop").contains("topsecret"));
     }
 

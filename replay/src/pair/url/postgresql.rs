@@ -51,8 +51,15 @@ impl Url {
     }
 }
 
-/// The parser's reason without its prefix.
+/// The parser's reason, as a sentence. It may quote names of options, never their values.
 fn reason(error: &tokio_postgres::Error) -> String {
     use std::error::Error;
-    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    let option = reason.split('`').nth(1);
+    match option {
+        Some("port") => "the port is not a number from 1 to 65535".to_owned(),
+        Some(option) if reason.starts_with("unknown option") => format!("the parameter {option} is not known"),
+        Some(option) if reason.starts_with("invalid value") => format!("the parameter {option} has a wrong value"),
+        _ => "not a connection URL".to_owned(),
+    }
 }

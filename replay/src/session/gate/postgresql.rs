@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use splitproof_capture::sql;
 use splitproof_capture::trace::{Kind, Request};
 
 use super::Decision;
@@ -117,7 +118,14 @@ impl Gate {
                     self.unsynced = true;
                 }
                 b'D' | b'E' | b'C' => self.unsynced = true,
-                b'Q' | b'S' | b'F' => self.unsynced = false,
+                b'Q' | b'S' | b'F' => {
+                    // SQL's PREPARE shares its names with Parse.
+                    if let (b'Q', Some(text)) = (message, &request.sql) {
+                        let names = sql::prepared(text.as_bytes()).into_iter();
+                        self.prepared.extend(names.map(|prepared| CompactString::from_utf8_lossy(&prepared.name)));
+                    }
+                    self.unsynced = false;
+                }
                 _ => {}
             }
         }
@@ -174,6 +182,16 @@ mod tests {
         let mut later = execute("BES", "s", "SELECT 1");
         later.gap_before = true;
         assert_eq!(gate.decide(&later), Decision::Send);
+    }
+
+    #[test]
+    fn a_statement_that_sql_prepared_is_known() {
+        let mut gate = Gate::default();
+        let mut early = request(Kind::Query, "Q", None, None, "PREPARE s AS SELECT 1");
+        early.joined_midway = true;
+        assert_eq!(gate.decide(&early), Decision::Send);
+        assert_eq!(gate.decide(&execute("BES", "s", "SELECT 1")), Decision::Send);
+        assert_eq!(gate.decide(&execute("BES", "t", "")), Decision::Withhold(NotSent::UnknownStatement));
     }
 
     #[test]

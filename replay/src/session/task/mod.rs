@@ -184,8 +184,9 @@ impl<C: Clock> Task<C> {
                 let mut row = Request::new(self.session, 0, began_ns, Kind::Connect);
                 (row.user, row.database) = (first.user.clone(), first.database.clone());
                 (row.outcome, row.error_message) = (Outcome::Lost, Some(refused.to_string().into()));
-                if let Some(tag) = tag(&self.history, began_ns) {
-                    rows.push(row, tag);
+                match tag(&self.history, began_ns) {
+                    Some(tag) => rows.push(row, tag),
+                    None => self.not_sent(NotSent::Refused, 1),
                 }
                 self.ended.refused = Some((login.user().to_owned(), refused));
                 return rows;
@@ -341,11 +342,16 @@ impl<C: Clock> Task<C> {
     async fn send<W: Wire>(&mut self, connection: &mut W, request: &Request, due_ns: Option<i64>) -> Result<(), End> {
         let mut cause = None;
         let history = self.history;
+        let rows = connection.rows_begun();
         let sent = connection.send(request, |at_ns| {
             cause = history.cause(due_ns, at_ns);
             Some(Tag { seq: request.seq, due_ns, late_cause: cause })
         });
-        let sent_ns = sent.await?;
+        let sent = sent.await;
+        if connection.rows_begun() == rows {
+            self.not_sent(NotSent::Joined, 1);
+        }
+        let sent_ns = sent?;
         // At full speed nothing is due, so there is nothing to explain and no need to ask for the time.
         let written_ns = if due_ns.is_some() { self.scene.clock.now_ns() } else { sent_ns };
         self.history.sent(sent_ns, written_ns, cause, request.duration_ns);

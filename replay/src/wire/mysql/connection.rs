@@ -153,6 +153,11 @@ impl<C: Clock> Connection<C> {
         self.clock.now_ns()
     }
 
+    /// How many rows have begun so far.
+    pub fn rows_begun(&self) -> u32 {
+        self.session.next_seq()
+    }
+
     /// What could not be decoded of the exchange.
     pub fn losses(&self) -> &Losses {
         self.session.losses()

@@ -122,6 +122,10 @@ impl<C: Clock> Wire for Connection<C> {
         Connection::leave(self);
     }
 
+    fn rows_begun(&self) -> u32 {
+        Connection::rows_begun(self)
+    }
+
     fn rows(&mut self) -> &mut Rows {
         &mut self.rows
     }

@@ -118,6 +118,11 @@ impl<C: Clock> Connection<C> {
         result.map(|()| at_ns)
     }
 
+    /// How many rows have begun so far.
+    pub fn rows_begun(&self) -> u32 {
+        self.session.next_seq()
+    }
+
     /// True when the server has answered everything.
     pub fn is_ready(&self) -> bool {
         self.scan.is_ready()

@@ -4,19 +4,20 @@ use splitproof_capture::postgresql::frontend::Frontend;
 use splitproof_capture::trace::Request;
 
 use super::Connection;
+use super::encode::Copied;
 use crate::clock::Clock;
 use crate::wire::Broken;
 
 /// COPY data that is sent together, bytes.
 const CHUNK: usize = 64 << 10;
 
-/// Sends the data of a COPY, and how it ended: `c`, `f`, or not at all.
+/// Sends the data of one COPY of a request, and how it ended.
 pub(super) async fn send<C: Clock>(
     connection: &mut Connection<C>,
     request: &Request,
-    end: Option<u8>,
+    copied: &Copied<'_>,
 ) -> Result<(), Broken> {
-    for data in &request.copy_data {
+    for data in copied.data {
         if Frontend::CopyData(data).encode(connection.outgoing()).is_err() {
             return Err(Broken::Invalid);
         }
@@ -24,10 +25,10 @@ pub(super) async fn send<C: Clock>(
             connection.send("d", |_| None).await?;
         }
     }
-    let (message, tag) = match end {
+    let (message, tag) = match copied.end {
         Some(b'c') => (Some(Frontend::CopyDone), "c"),
-        // The reason that the client gave is not recorded; the server only repeats it.
-        Some(_) => (Some(Frontend::CopyFail(b"as recorded")), "f"),
+        // Earlier programs did not record the reason that the client gave; the server only repeats it.
+        Some(_) => (Some(Frontend::CopyFail(request.copy_failure.as_deref().unwrap_or("as recorded").as_bytes())), "f"),
         None => (None, ""),
     };
     if let Some(message) = message

@@ -18,8 +18,8 @@ pub enum Unknown {
     /// The trace lists a message that a client does not send.
     #[error("the trace lists a message of type {0:?}, which a client does not send")]
     Message(char),
-    /// Two COPY FROM STDIN in one text; where one's data ends and the other's begins is not recorded.
-    #[error("more than one COPY FROM STDIN in one request")]
+    /// Several COPY FROM STDIN in one text, in a trace that does not say which data belongs to which.
+    #[error("several COPY FROM STDIN in one request, and the trace does not say where the data of one ends")]
     SeveralCopies,
     /// The content breaks a rule of the protocol.
     #[error(transparent)]
@@ -27,14 +27,23 @@ pub enum Unknown {
 }
 
 /// The messages of a request, cut where the client has to wait for the server to ask for COPY data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts<'a> {
     /// What is sent first.
     pub first: &'a str,
-    /// How COPY data ends, when there is any: `c` or `f`; `None` when the client never ended it.
-    pub copy: Option<Option<u8>>,
+    /// What is sent each time that the server asks for COPY data.
+    pub copies: Vec<Copied<'a>>,
     /// What follows the COPY data.
     pub rest: &'a str,
+}
+
+/// The data of one COPY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied<'a> {
+    /// Its messages.
+    pub data: &'a [Box<[u8]>],
+    /// How it ends: `c` or `f`; `None` when the client never ended it.
+    pub end: Option<u8>,
 }
 
 /// Cuts the messages of a request.
@@ -44,14 +53,31 @@ pub struct Parts<'a> {
 pub fn parts(request: &Request) -> Result<Parts<'_>, Unknown> {
     let messages = request.messages.as_str();
     let is_end = |message: char| matches!(message, 'c' | 'f');
-    let Some((first, rest)) = messages.split_once(is_end) else {
-        let copy = if request.copy_data.is_empty() { None } else { Some(None) };
-        return Ok(Parts { first: messages, copy, rest: "" });
+    let mut data = request.copy_data.as_slice();
+    let (first, ends, rest) = match messages.find(is_end) {
+        Some(at) => {
+            let (first, from) = messages.split_at(at);
+            let after = from.trim_start_matches(is_end);
+            (first, &from.as_bytes()[..from.len() - after.len()], after)
+        }
+        None => (messages, &[][..], ""),
     };
-    if rest.contains(is_end) {
+    // One COPY follows the other only within a simple query. Traces of earlier programs do not tell the lengths.
+    let told = ends.len() == request.copy_lengths.len();
+    if rest.contains(is_end) || (ends.len() > 1 && !told) {
         return Err(Unknown::SeveralCopies);
     }
-    Ok(Parts { first, copy: Some(messages.as_bytes().get(first.len()).copied()), rest })
+    let mut copies = Vec::new();
+    for (index, &end) in ends.iter().enumerate() {
+        let length = if told { request.copy_lengths[index] as usize } else { data.len() };
+        let (own, later) = data.split_at(length.min(data.len()));
+        copies.push(Copied { data: own, end: Some(end) });
+        data = later;
+    }
+    if !data.is_empty() {
+        copies.push(Copied { data, end: None });
+    }
+    Ok(Parts { first, copies, rest })
 }
 
 /// Appends messages of a request to `out`: those that `messages` lists by their type bytes.
@@ -189,15 +215,33 @@ mod tests {
     #[test]
     fn copy_is_cut_where_its_data_goes() {
         let mut copy = request(Kind::Copy, "BDEScS");
-        assert_eq!(parts(&copy), Ok(Parts { first: "BDES", copy: Some(Some(b'c')), rest: "S" }));
+        let (one, two): (Box<[u8]>, Box<[u8]>) = (Box::from(*b"1\n"), Box::from(*b"2\n"));
+        let (first, both) = ([one.clone()], [one, two]);
+        let of = |first, data, end, rest| Ok(Parts { first, copies: vec![Copied { data, end }], rest });
+        assert_eq!(parts(&copy), of("BDES", &[], Some(b'c'), "S"));
         copy.messages = "Qf".into();
-        assert_eq!(parts(&copy), Ok(Parts { first: "Q", copy: Some(Some(b'f')), rest: "" }));
+        assert_eq!(parts(&copy), of("Q", &[], Some(b'f'), ""));
         copy.messages = "Q".into();
-        assert_eq!(parts(&copy), Ok(Parts { first: "Q", copy: None, rest: "" }));
-        copy.copy_data = vec![Box::from(*b"1\n")];
-        assert_eq!(parts(&copy), Ok(Parts { first: "Q", copy: Some(None), rest: "" }));
+        assert_eq!(parts(&copy), Ok(Parts { first: "Q", copies: Vec::new(), rest: "" }));
+        copy.copy_data = first.to_vec();
+        assert_eq!(parts(&copy), of("Q", &first, None, ""));
+        copy.messages = "Qc".into();
+        assert_eq!(parts(&copy), of("Q", &first, Some(b'c'), ""), "as earlier programs recorded it");
+        copy.copy_data = both.to_vec();
         copy.messages = "Qcc".into();
-        assert_eq!(parts(&copy), Err(Unknown::SeveralCopies));
+        assert_eq!(parts(&copy), Err(Unknown::SeveralCopies), "as earlier programs recorded it");
+    }
+
+    #[test]
+    fn each_copy_of_a_text_keeps_its_own_data() {
+        let mut copy = request(Kind::Copy, "Qcfc");
+        let data: Vec<Box<[u8]>> = [b"1", b"2", b"3", b"4"].map(|data| Box::from(*data)).into();
+        copy.copy_data = data.clone();
+        copy.copy_lengths = vec![2, 0, 1];
+        let expected =
+            [(&data[..2], Some(b'c')), (&data[2..2], Some(b'f')), (&data[2..3], Some(b'c')), (&data[3..], None)];
+        let expected = expected.map(|(data, end)| Copied { data, end }).to_vec();
+        assert_eq!(parts(&copy), Ok(Parts { first: "Q", copies: expected, rest: "" }));
     }
 
     #[test]

@@ -42,11 +42,13 @@ impl<C: Clock> Wire for Connection<C> {
     async fn complete(&mut self, request: &Request) -> Result<(), Broken> {
         // Whether the parts are known was found out before the request was sent.
         let Ok(parts) = encode::parts(request) else { return Ok(()) };
-        if let Some(end) = parts.copy {
+        for copied in &parts.copies {
             self.read_until(|scan| scan.copy_is_decided()).await?;
-            if self.scan().wants_copy_data() {
-                copy::send(self, request, end).await?;
+            // After an error the server asks for none of the others.
+            if !self.scan().wants_copy_data() {
+                break;
             }
+            copy::send(self, request, copied).await?;
         }
         if !parts.rest.is_empty() && encode::encode(request, parts.rest, self.outgoing()).is_ok() {
             Connection::send(self, parts.rest, |_| None).await?;
@@ -105,6 +107,10 @@ impl<C: Clock> Wire for Connection<C> {
 
     fn leave(&mut self) {
         Connection::leave(self);
+    }
+
+    fn rows_begun(&self) -> u32 {
+        Connection::rows_begun(self)
     }
 
     fn rows(&mut self) -> &mut Rows {
