@@ -49,8 +49,13 @@ struct Site {
 }
 
 pub fn scenario(text: &str) -> Scenario {
-    let mut run =
-        Scenario { engine: Engine::Postgresql, clients: Vec::new(), nodes: Default::default(), positions: Vec::new() };
+    let mut run = Scenario {
+        engine: Engine::Postgresql,
+        clients: Vec::new(),
+        nodes: Default::default(),
+        positions: Vec::new(),
+        recording: None,
+    };
     let mut seqs: HashMap<(usize, u64), u32> = HashMap::new();
     let mut status: HashMap<u64, TransactionStatus> = HashMap::new();
     let (mut first, mut last): (BTreeMap<u64, i64>, BTreeMap<u64, i64>) = Default::default();
