@@ -75,7 +75,6 @@ fn data_definition() {
             ("DROP VIEW v", Write, COMMITS),
             ("RENAME TABLE a TO b", Write, COMMITS),
             ("TRUNCATE TABLE t", Write, COMMITS),
-            ("CREATE PACKAGE p AS PROCEDURE x(); END", Write, COMMITS),
             ("DROP PACKAGE BODY p", Write, COMMITS),
         ],
     );
