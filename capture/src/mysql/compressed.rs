@@ -75,6 +75,11 @@ pub fn next(buf: &[u8]) -> Option<Compressed<'_>> {
     rest.get(..length).map(|piece| Compressed { sequence, original, piece })
 }
 
+/// The sequence number of the compressed packet that `buf` begins with; `None` when it is not there yet.
+pub fn sequence(buf: &[u8]) -> Option<u8> {
+    buf.get(3).copied()
+}
+
 /// Undoes compression, for one direction of a connection.
 pub struct Decompressor(Decoder);
 

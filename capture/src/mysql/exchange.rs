@@ -187,7 +187,7 @@ impl Exchange {
     #[inline]
     pub fn next<'p>(&mut self, payload: &'p [u8]) -> Result<Answer<'p>, Invalid> {
         match payload.first() {
-            Some(&first) if self.state == State::Rows && first <= self.row => Ok(Answer::Row),
+            Some(&first) if matches!(self.state, State::Rows) && first <= self.row => Ok(Answer::Row),
             first => self.other(first.copied(), payload),
         }
     }
@@ -206,9 +206,19 @@ impl Exchange {
         if first == ErrPacket::HEADER && self.state != State::Complete {
             return self.error(payload);
         }
-        if self.eof.is_none() {
-            self.learn(first, payload);
+        if self.eof.is_some() {
+            return self.read(first, payload);
         }
+        let before = self.clone();
+        self.learn(first, payload);
+        let answer = self.read(first, payload);
+        if answer.is_err() {
+            *self = before;
+        }
+        answer
+    }
+
+    fn read<'p>(&mut self, first: u8, payload: &'p [u8]) -> Result<Answer<'p>, Invalid> {
         match self.state {
             State::Result => self.result(first, payload),
             State::Columns(left) => {

@@ -281,3 +281,22 @@ fn eof_is_learnt_where_the_handshake_was_not_seen() {
     }
     assert!(exchange.is_complete() && exchange.deprecates_eof() == Some(true));
 }
+
+#[test]
+fn nothing_is_learnt_from_a_packet_that_cannot_stand_there() {
+    for (code, packets, last) in [
+        (Code::QUIT, &[][..], END),
+        (Code::PING, &[OK], EOF),
+        (Code::QUERY, &[COUNT, COLUMN], "fe 0000"),
+        (Code::STMT_FETCH, &[BINARY], "fe 00 00 0200 00"),
+        (Code::STMT_FETCH, &[BINARY], ROW),
+    ] {
+        let mut exchange = Exchange::joined(code);
+        for packet in packets {
+            exchange.next(&hex(packet)).unwrap();
+        }
+        let before = exchange.clone();
+        let error = exchange.next(&hex(last)).unwrap_err();
+        assert_eq!(exchange, before, "{code:?} {last}: {error}");
+    }
+}

@@ -22,7 +22,7 @@ mod requests;
 mod start;
 mod statements;
 
-use crate::mysql::compressed::Algorithm;
+use crate::mysql::compressed::{self, Algorithm};
 use crate::mysql::packet::{self, Joiner};
 use crate::mysql::{Invalid, Packet};
 use crate::postgresql::Direction;
@@ -85,7 +85,8 @@ pub struct Session {
     client: Lane,
     server: Lane,
     compression: Option<Algorithm>,
-    /// After the place was found: the sequence number that the server's answer must begin with.
+    /// After the place was found: the sequence number that the server's answer must begin with, in the packets that are
+    /// sent, which may be compressed.
     awaited: Option<u8>,
 }
 
@@ -134,6 +135,14 @@ impl Session {
                 search.server(bytes);
             }
             self.talk.losses.add(Loss::Resync, bytes.len() as u64);
+            return;
+        }
+        if side == Direction::Server
+            && let Some(awaited) = self.awaited.take()
+            && compressed::sequence(bytes).is_some_and(|sequence| sequence != awaited)
+        {
+            // This is still the answer to something before.
+            self.pass_over(side, Loss::Resync, bytes, out);
             return;
         }
         let Some(mut inflate) = self.lane(side).inflate.take().or_else(|| Inflate::new(algorithm)) else {
@@ -288,7 +297,8 @@ impl Session {
             self.talk.client_data(payload);
             return Ok(());
         }
-        if self.awaited.is_some() {
+        // Servers let the numbers inside compressed packets go astray; what was found is one compressed packet.
+        if self.awaited.is_some() && self.compression.is_none() {
             self.awaited = Some(packet.sequence.wrapping_add(1));
         }
         self.talk.command(at.first_ns, payload, out)
@@ -298,8 +308,7 @@ impl Session {
     fn found(&mut self) {
         self.phase = Phase::Messages;
         self.talk.established = true;
-        // Compressed packets have sequence numbers of their own, and servers let those inside go astray.
-        self.awaited = self.compression.is_none().then_some(1);
+        self.awaited = Some(1);
     }
 
     /// The place in the streams is lost at `bytes`, which are counted; returns how many they are.
@@ -340,6 +349,12 @@ impl Session {
 
     fn gap(&mut self, side: Direction, missing: u64, out: &mut dyn Sink) {
         self.talk.losses.add(Loss::Gap, missing);
+        // What is missing of the server may be older than the command that was just found. Then its answer begins next, and
+        // with the number that is awaited.
+        let older = side == Direction::Server && self.awaited.is_some() && matches!(self.phase, Phase::Messages);
+        if older {
+            return;
+        }
         if !matches!(self.phase, Phase::Unreadable) {
             self.lose(side, out);
         }

@@ -431,7 +431,7 @@ mod tests {
             ("select 1, -1, null, a.b, `x y` from t", "SELECT ?, ... , `a` . `b` , `x y` FROM `t` "),
             ("insert into t values (1,null),(2,3)", "INSERT INTO `t` VALUES (...) /* , ... */ "),
             ("select mid('a',1), now(), current_timestamp", "SELECT SUBSTRING (...) , NOW ( ) , NOW "),
-            ("select _utf8'x', x'41', 0x41", "SELECT (_charset) ? , (unknown) , ? "),
+            ("select _utf8'x', x'41', 0x41, !1, 1 || 2", "SELECT (_charset) ? , (unknown) , ? , ! ?, ... || ? "),
             ("SELECT ~1, @a:=1", "SELECT ~ ? , @? := ? "),
             ("select 18446744073709551616, 1_000, 1a from t", "SELECT ? , `1_000` , `1a` FROM `t` "),
             ("create user a@b, 'c'@'d' identified by 'x'", "CREATE SYSTEM_USER `a` @?, ... @? IDENTIFIED BY ? "),

@@ -143,9 +143,10 @@ fn read_answer(payload: &[u8], capabilities: Capabilities) {
         for start in [Exchange::new(Code(code), capabilities), Exchange::joined(Code(code))] {
             let mut exchange = start.with_cursor();
             for part in payload.chunks(8) {
-                let complete = exchange.is_complete();
+                let before = exchange.clone();
                 let answer = exchange.next(part);
-                assert!(!complete || answer.is_err());
+                assert!(!before.is_complete() || answer.is_err());
+                assert!(answer.is_ok() || exchange == before, "what cannot stand there changes nothing");
             }
         }
     }

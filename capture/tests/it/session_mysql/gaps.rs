@@ -61,6 +61,31 @@ fn a_gap_in_the_request() {
 }
 
 #[test]
+fn what_is_missing_of_the_server_may_be_older_than_the_command_that_was_found() {
+    // Both sides lost some of an exchange, and the server's part is told only when its next bytes come.
+    let whole = Dialogue::session()
+        .client_gap(500)
+        .client([query("SELECT 1")])
+        .server_gap(4203)
+        .server([select_one()])
+        .client([query("SELECT 1")])
+        .server([select_one()]);
+    let line = "query 03 \"SELECT 1\" ok rows=1 took=1 idle";
+    expect_with_losses(&whole, &[&format!("{line} gap-before"), line], "gap=4703");
+    // Part of the answer is missing: what comes does not begin with its number.
+    let rest = [at(4, &row("1")), at(5, &eof())].concat();
+    let cut = Dialogue::session()
+        .client_gap(500)
+        .client([query("SELECT 1")])
+        .server_gap(60)
+        .server([rest.clone()])
+        .client([query("SELECT 1")])
+        .server([select_one()]);
+    let lost = "query 03 \"SELECT 1\" unfinished truncated gap-before";
+    expect_with_losses(&cut, &[lost, &format!("{line} gap-before")], &format!("gap=560 resync={}", rest.len()));
+}
+
+#[test]
 fn a_gap_during_the_start() {
     let dialogue = Dialogue::raw()
         .server([greeting("8.0.36", NEW)])

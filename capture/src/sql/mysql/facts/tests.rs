@@ -406,6 +406,8 @@ fn what_cannot_be_read_is_an_error_with_its_place() {
         ("UPDATE t", "UPDATE without SET, at byte 7, near `t`"),
         ("INSERT INTO", "a name is missing at the end of the text"),
         ("SET a", "an assignment without a value, at the end of the text"),
+        // Error 1064 of a MariaDB 10.11, too, outside sql_mode ORACLE.
+        ("CREATE PACKAGE p AS PROCEDURE x(); END", "a statement that is not known, at byte 35, near `END`"),
         ("1", "no statement begins like this, at byte 0, near `1`"),
     ] {
         assert_eq!(facts(sql, &Mode::default()).error.as_deref(), Some(error), "{sql}");
