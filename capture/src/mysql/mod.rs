@@ -19,7 +19,7 @@
 //! | [`parameters`], [`kind`], [`value`] | values of the binary protocol |
 //! | [`exchange`], [`answer`] | the state machine of an answer |
 //! | [`ok`], [`session_state`], [`err`], [`progress`] | OK, EOF and ERR packets, session tracking, progress reports |
-//! | [`column_count`], [`column`], [`row`], [`prepare_ok`] | results and prepared statements |
+//! | [`column_count`], [`column`](mod@column), [`row`], [`prepare_ok`] | results and prepared statements |
 //!
 //! Documentation: [MySQL](https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html),
 //! [MariaDB](https://mariadb.com/kb/en/clientserver-protocol/).

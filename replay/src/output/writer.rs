@@ -85,7 +85,7 @@ impl Output {
     /// Takes notes until nobody sends any more. Blocks: it needs a thread of its own.
     ///
     /// # Errors
-    /// When a sample cannot be written. Rows that cannot be written are reported by [`Finish::finish`].
+    /// When a sample cannot be written. Rows that cannot be written are reported by `Finish::finish`.
     pub fn run(mut self, mut notes: mpsc::Receiver<Note>) -> Result<(Finish, Written), trace::Error> {
         while let Some(note) = notes.blocking_recv() {
             match note {

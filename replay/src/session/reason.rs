@@ -49,7 +49,7 @@ reasons! {
     Joined = "joined";
     /// A cancel request whose target is not known, or is not connected any more.
     CancelTarget = "cancel_target";
-    /// The session was joined midway, and neither the trace nor [defaults] in pair.toml names its user.
+    /// The session was joined midway, and neither the trace nor `[defaults]` in pair.toml names its user.
     UnknownUser = "unknown_user";
 }
 

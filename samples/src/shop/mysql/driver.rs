@@ -12,7 +12,7 @@ use super::Answer;
 use crate::sandbox::DATABASE;
 use crate::shop::session::Role;
 
-/// Why a client cannot go on. What a server refuses is an [`Answer`].
+/// Why a client cannot go on. What a server refuses is an `Answer`.
 pub type Broken = mysql_async::Error;
 
 /// One connection.
