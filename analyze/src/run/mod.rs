@@ -8,9 +8,11 @@
 //! The second pass, [`engine`](crate::engine), joins and aggregates those rows.
 
 mod error;
+mod key;
 mod open;
 mod pass;
 mod session;
+mod snapshot;
 mod statement;
 mod statements;
 mod sweep;

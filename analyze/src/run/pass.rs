@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use splitproof_capture::trace::{Kind, LateCause, Outcome, Request, Role};
 
+use super::key::gives_key;
 use super::open::{Node, Run};
 use super::session::{Transaction, Written, scope};
+use super::snapshot::{AsOf, ReplicaRead, Snapshot};
 use super::statement::Statement;
 use super::{Error, Statements, sweep};
 use crate::attribution::{Extra, NodeIndex, Pinning, Placed, Placement, Receive, needs_execution};
@@ -65,8 +67,10 @@ struct Pending {
     scope: Scope,
     /// What it reads.
     reads: Scope,
-    /// The replica that answered it, and when it was executed there.
-    read: Option<(NodeIndex, i64, i64)>,
+    /// The replica that answered it.
+    read: Option<ReplicaRead>,
+    /// Which state of the data its answer shows.
+    as_of: AsOf,
     end_ns: i64,
 }
 
@@ -75,6 +79,7 @@ struct Pending {
 struct Session {
     intents: intent::Session,
     transaction: Transaction,
+    snapshot: Snapshot,
 }
 
 struct Judging<'a> {
@@ -213,8 +218,11 @@ impl<'a> Judging<'a> {
             self.transactions.end(request.session);
             self.states.end_transaction(request.session, committed);
         }
+        // What failed has written nothing.
         if statement.is_write()
+            && request.outcome != Outcome::Error
             && let Some(why) = &statement.writes_vary
+            && !(statement.may_give_key && gives_key(&request))
         {
             self.taint(&request, &statement, why);
         }
@@ -235,12 +243,17 @@ impl<'a> Judging<'a> {
         row.varies = statement.varies.clone();
         row.answer =
             if statement.ordered { request.checksum_rows } else { request.checksum_rowset }.map(u128::to_le_bytes);
-        let read = self.replica_read(&request, &statement, &placement, destination);
-        if let Some((_, start_ns, _)) = read {
+        let mut read = self.replica_read(&request, &statement, &placement, destination);
+        if let Some(ReplicaRead { start_ns, .. }) = read {
             self.own_open_write(&mut row, &request, &statement, &earlier_writes, start_ns);
         }
         let end_ns = request.end_ns().unwrap_or(request.start_ns);
-        self.pending.push_back(Pending { row, scope: statement.scope(), reads: statement.read_scope(), read, end_ns });
+        let mut as_of = AsOf { from_ns: request.start_ns, to_ns: end_ns };
+        if let Some(session) = self.sessions.get_mut(&request.session).filter(|_| needed) {
+            as_of = session.snapshot.step(&request, &verdict, !earlier_writes.is_empty(), &mut read);
+        }
+        let (scope, reads) = (statement.scope(), statement.read_scope());
+        self.pending.push_back(Pending { row, scope, reads, read, as_of, end_ns });
         if request.kind == Kind::Disconnect {
             self.transactions.end(request.session);
             self.states.end(request.session);
@@ -295,7 +308,7 @@ impl<'a> Judging<'a> {
         statement: &Statement,
         placement: &Placement,
         destination: Option<Destination>,
-    ) -> Option<(NodeIndex, i64, i64)> {
+    ) -> Option<ReplicaRead> {
         let Placement::Decided(sites) = placement else { return None };
         if destination != Some(Destination::Replica)
             || request.outcome != Outcome::Ok
@@ -304,11 +317,12 @@ impl<'a> Judging<'a> {
             return None;
         }
         let site = sites.first()?;
-        let (start, end) = match &site.execution {
+        let (start_ns, end_ns) = match &site.execution {
             Some(execution) => (execution.start_ns, execution.end_ns),
             None => (request.start_ns, request.end_ns()),
         };
-        Some((site.node, start, end.or(request.end_ns()).unwrap_or(start)))
+        let end_ns = end_ns.or(request.end_ns()).unwrap_or(start_ns);
+        Some(ReplicaRead { node: site.node, sent_ns: request.start_ns, start_ns, end_ns })
     }
 
     /// A read on a replica inside a transaction cannot see what that transaction wrote on the primary.
@@ -371,8 +385,11 @@ impl<'a> Judging<'a> {
             }
         }
         let oldest_ns = self.pending.front().map_or(frontier_ns, |pending| pending.row.start_ns);
+        let states = self.pending.iter().map(|pending| pending.as_of.from_ns);
+        let kept = self.sessions.values().filter_map(|session| session.snapshot.since_ns());
+        let shown_ns = states.chain(kept).min().unwrap_or(oldest_ns);
         let (positions, nodes) = (&self.positions, self.nodes);
-        self.commits.forget(oldest_ns, |commit| {
+        self.commits.forget(oldest_ns, shown_ns, |commit| {
             let mut replicas = nodes.iter().filter(|node| node.role == Role::Replica);
             replicas.all(|node| positions.applied(&node.name, &commit.place, oldest_ns, oldest_ns) == Applied::Yes)
         });
@@ -380,10 +397,10 @@ impl<'a> Judging<'a> {
 
     /// The verdicts that need the commits before and during the request.
     fn conclude(&self, pending: &mut Pending) {
-        let Pending { row, scope, reads, read, end_ns } = pending;
+        let Pending { row, scope, reads, read, as_of, end_ns } = pending;
         let session = row.session.cast_unsigned();
-        row.history = self.commits.history(scope, row.start_ns).cast_signed();
-        row.concurrent = !scope.is_empty() && self.commits.concurrent(scope, row.start_ns, *end_ns, session);
+        row.history = self.commits.history(scope, as_of.from_ns).cast_signed();
+        row.concurrent = !scope.is_empty() && self.commits.concurrent(scope, as_of.from_ns, as_of.to_ns, session);
         let mut tainted = self.tainted.iter().filter(|(table, (since_ns, _))| {
             let named = match scope {
                 Scope::Any => true,
@@ -393,9 +410,9 @@ impl<'a> Judging<'a> {
         });
         row.tainted = tainted.next().map(|(_, (_, why))| why.clone());
         row.unknown_writes = !scope.is_empty() && self.unknown_writes_ns.is_some_and(|since_ns| since_ns < *end_ns);
-        let Some((node, start_ns, read_end_ns)) = *read else { return };
-        let Some(name) = self.names.get(node) else { return };
-        let read = Read { node: name, session, scope: reads, sent_ns: row.start_ns, start_ns, end_ns: read_end_ns };
+        let Some(ReplicaRead { node, sent_ns, start_ns, end_ns }) = *read else { return };
+        let Some(node) = self.names.get(node) else { return };
+        let read = Read { node, session, scope: reads, sent_ns, start_ns, end_ns };
         // A write of its own open transaction, which it has missed for certain, may not be the oldest that it missed.
         let missed_own = row.staleness.is_some();
         match judge(&read, &self.commits, &self.positions) {

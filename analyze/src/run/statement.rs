@@ -5,7 +5,7 @@ use std::sync::Arc;
 use splitproof_capture::sql::{Effect, Function, Relation, StatementKind};
 use splitproof_replay::catalog::{Catalog, Volatility};
 
-use crate::intent::{Call, Functions, Profile, StatementProfile};
+use crate::intent::{Call, Functions, Profile, StatementProfile, Variation};
 use crate::staleness::Scope;
 
 /// The names that a session gives to statements.
@@ -34,6 +34,8 @@ pub struct Statement {
     pub varies: Option<Arc<str>>,
     /// Why what it writes may differ each time.
     pub writes_vary: Option<Arc<str>>,
+    /// What it writes differs only where it leaves the key to the server.
+    pub may_give_key: bool,
     /// A name that it gives or uses.
     pub named: Option<Named>,
     /// What the parser said, when it did not understand it.
@@ -56,6 +58,7 @@ impl Statement {
             ordered: !profile.statements.is_empty(),
             varies: profile.answer_varies().map(|why| why.to_string().into()),
             writes_vary: profile.written_varies().map(|why| why.to_string().into()),
+            may_give_key: matches!(profile.written_varies(), Some(Variation::AskedKey(_))),
             parse_error: profile.error.clone(),
             unknown_functions: profile.unknown_functions().cloned().collect(),
             ..Statement::default()
