@@ -69,6 +69,31 @@ pub struct Attributor {
     next_execution: u64,
     groups: HashMap<Key, Group>,
     clients: HashMap<u64, Client>,
+    executed: Executed,
+}
+
+/// Requests that were executed lately, by text and parameters.
+#[derive(Default)]
+struct Executed {
+    by_key: HashMap<(NodeIndex, Key), (u64, u32)>,
+    oldest: VecDeque<(NodeIndex, Key)>,
+}
+
+impl Executed {
+    /// How many are remembered.
+    const MOST: usize = 100_000;
+
+    fn remember(&mut self, node: NodeIndex, key: Key, request: (u64, u32)) {
+        if self.by_key.insert((node, key), request).is_some() {
+            return;
+        }
+        self.oldest.push_back((node, key));
+        if self.oldest.len() > Self::MOST
+            && let Some(oldest) = self.oldest.pop_front()
+        {
+            self.by_key.remove(&oldest);
+        }
+    }
 }
 
 impl Attributor {
@@ -82,6 +107,7 @@ impl Attributor {
             next_execution: 0,
             groups: HashMap::new(),
             clients: HashMap::new(),
+            executed: Executed::default(),
         }
     }
 
@@ -128,6 +154,9 @@ impl Attributor {
         match row.kind {
             Kind::Disconnect => self.links.backend_gone(backend, row.end_ns().unwrap_or(row.start_ns)),
             _ => self.links.backend_seen(backend, row.start_ns),
+        }
+        if let Some(status) = row.transaction {
+            self.links.backend_is(backend, row.start_ns, status);
         }
         if !needs_execution(&row) {
             return;
@@ -268,7 +297,9 @@ impl Attributor {
                     end_ns: seen.execution.end_ns(),
                 };
                 let (backend, at_ns) = ((seen.node, execution.session), execution.start_ns);
+                let asked = (waiting.request.session, waiting.request.seq);
                 waiting.sites.push(Site { node: seen.node, execution: Some(execution) });
+                self.executed.remember(seen.node, seen.key, asked);
                 if certain {
                     self.links.claim(unit, backend, at_ns)?;
                 }
@@ -277,7 +308,7 @@ impl Attributor {
             Step::Repeat { request, execution } => {
                 let Some(seen) = self.take(execution) else { return Ok(false) };
                 let repeats = self.waiting_mut(request).map(|waiting| (waiting.request.session, waiting.request.seq));
-                out.extra(Extra { node: seen.node, execution: seen.execution, repeats });
+                out.extra(Extra { node: seen.node, execution: seen.execution, repeats, echoes: None });
                 Ok(false)
             }
             Step::Nodes { requests, executions, nodes } => {
@@ -293,9 +324,7 @@ impl Attributor {
                 Ok(false)
             }
             Step::Extra { execution } => {
-                if let Some(seen) = self.take(execution) {
-                    out.extra(Extra { node: seen.node, execution: seen.execution, repeats: None });
-                }
+                self.leave_over(execution, out);
                 Ok(false)
             }
             Step::Done { request } => {
@@ -328,10 +357,15 @@ impl Attributor {
             .map(|(&id, _)| id)
             .collect();
         for id in ready {
-            if let Some(seen) = self.take(id) {
-                out.extra(Extra { node: seen.node, execution: seen.execution, repeats: None });
-            }
+            self.leave_over(id, out);
         }
+    }
+
+    /// No client asked for this execution at its time.
+    fn leave_over(&mut self, execution: u64, out: &mut dyn Receive) {
+        let Some(seen) = self.take(execution) else { return };
+        let echoes = self.executed.by_key.get(&(seen.node, seen.key)).copied();
+        out.extra(Extra { node: seen.node, execution: seen.execution, repeats: None, echoes });
     }
 
     fn release(&mut self, now_ns: i64, out: &mut dyn Receive) {

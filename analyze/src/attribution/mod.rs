@@ -100,6 +100,9 @@ pub struct Extra {
     pub execution: Request,
     /// The request (session and seq in the run) that it repeats on the same node, when it is a second execution.
     pub repeats: Option<(u64, u32)>,
+    /// The last request of the same text and parameters that was executed there before, when the execution does not lie within its
+    /// time: a router that runs a finished transaction again does that.
+    pub echoes: Option<(u64, u32)>,
 }
 
 /// Where an [`Attributor`] puts its results.

@@ -198,10 +198,10 @@ impl<'a> Judging<'a> {
         }
         if needed && verdict.control.is_none() && request.outcome == Outcome::Ok {
             self.states.step(&step, inside);
-            // What is split inside a transaction is found there.
-            if self.ties.is_lost(&step) && !inside {
-                self.states.pinned(&step);
-            }
+        }
+        // What is split inside a transaction is found there.
+        if needed && verdict.control.is_none() && self.ties.is_lost(&step) && !inside {
+            self.states.pinned(&step);
         }
         if verdict.intent == Intent::Same && verdict.on_primary && verdict.control.is_none() && !inside {
             let elsewhere = nodes.as_deref().is_some_and(|nodes| nodes.iter().any(|&node| !self.is_primary(node)));

@@ -165,6 +165,27 @@ fn a_transaction_that_only_reads_may_run_on_either_node() {
 }
 
 #[test]
+fn what_shapes_or_ends_a_transaction_must_reach_its_node() {
+    let text = "
+        1 10..12 BEGIN -> P1
+        1 14..16 SAVEPOINT a -> P1
+        1 18..20 UPDATE stock SET n = 1 -> P1
+        1 22..24 ROLLBACK TO SAVEPOINT a -> P1 S1
+        1 26..28 COMMIT -> P1\n";
+    assert!(alone(&with_positions(text)).candidate.split_transactions.is_empty(), "it may reach more");
+    for astray in ["SAVEPOINT a", "COMMIT"] {
+        let split = text.replace(&format!(" {astray} -> P1\n"), &format!(" {astray} -> S1\n"));
+        let found = alone(&with_positions(&split));
+        let splits = &found.candidate.split_transactions;
+        assert_eq!(splits.len(), 1, "{astray}");
+        assert_eq!(
+            (splits[0].example.sql.as_str(), &splits[0].example.nodes[..]),
+            (astray, &["standby".to_owned()][..])
+        );
+    }
+}
+
+#[test]
 fn a_statement_on_a_node_that_did_not_get_begin_is_told() {
     let text = "
         1 10..12 BEGIN -> P1

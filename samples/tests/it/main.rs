@@ -4,6 +4,7 @@
 //! - `replay`, `mysql_replay`: the replayer's promises, through its library; `mysql_nodes`: its control connections
 //! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
 //! - `router`, `router_postgresql`, `router_faults`, `router_mysql`: the sample router, right and wrong
+//! - `matrix`: every fault of the sample router, named by the analyzer
 //! - `stage`: the pair and the replays that those share; `tools`: the tools as their users run them
 //! - `verdict`: what `compare` writes, as far as the tests read it; `pgpool_log`: the second opinion on destinations
 
@@ -11,6 +12,7 @@ mod bad_input;
 mod catalogue;
 mod demo;
 mod destinations;
+mod matrix;
 mod mysql_nodes;
 mod mysql_replay;
 mod mysql_sandbox;
