@@ -190,5 +190,13 @@ fn table(relation: &Relation) -> Arc<str> {
 
 /// Cursors and prepared statements have names of their own.
 fn cursor_name(name: &str) -> String {
-    format!("cursor {name}")
+    format!("{CURSOR}{name}")
 }
+
+/// True for the name of a cursor, as [`Named`] has it.
+pub(super) fn is_cursor(name: &str) -> bool {
+    name.starts_with(CURSOR)
+}
+
+/// Cursors and prepared statements may have the same name.
+const CURSOR: &str = "cursor ";

@@ -153,6 +153,40 @@ fn the_oldest_missed_write_counts_inside_a_writing_transaction_too() {
 }
 
 #[test]
+fn a_cursor_shows_the_data_of_when_it_was_opened() {
+    let stale = |text: &str| {
+        let found = alone(&(text.to_owned() + &paused(100)));
+        found.candidate.stale_reads.into_iter().map(|read| (read.example.sql, read.lag_ms[2])).collect::<Vec<_>>()
+    };
+    let before = "
+        1 10..12 BEGIN READ ONLY -> S1
+        1 14..16 DECLARE c CURSOR FOR SELECT n FROM stock -> S1
+        2 30..32 UPDATE stock SET n = 9 -> P2:30..31
+        1 60..62 FETCH 1 FROM c -> S1\n";
+    assert_eq!(stale(before), [], "the commit came after what it shows");
+    let after = before.replace("14..16 DECLARE", "50..52 DECLARE");
+    assert_eq!(stale(&after), [("FETCH 1 FROM c".to_owned(), 19.0)], "from 31 to 50");
+}
+
+#[test]
+fn a_transaction_that_runs_again_is_duplicated() {
+    let text = "
+        1 10..12 BEGIN -> P1
+        1 14..16 UPDATE stock SET n = n + 1 -> P1
+        1 20..40 COMMIT -> P1:21..23
+        P2 26..27 BEGIN
+        P2 28..30 UPDATE stock SET n = n + 1
+        P2 31..33 COMMIT
+        P3 50..51 UPDATE heartbeat SET at = now()";
+    let found = alone(&with_positions(text)).candidate;
+    let duplicated: Vec<_> =
+        found.duplicated_writes.iter().map(|write| (&*write.shape.text, write.executions)).collect();
+    assert!(duplicated.contains(&("update stock set n = n + ?", 1)), "{duplicated:?}");
+    let made: Vec<_> = found.router_made.iter().filter(|made| made.writes).map(|made| &*made.sql).collect();
+    assert_eq!(made, ["UPDATE heartbeat SET at = now()"], "that is the router's own");
+}
+
+#[test]
 fn a_transaction_that_only_reads_may_run_on_either_node() {
     let text = "
         1 10..12 BEGIN -> P1 S1
@@ -170,7 +204,7 @@ fn what_shapes_or_ends_a_transaction_must_reach_its_node() {
         1 10..12 BEGIN -> P1
         1 14..16 SAVEPOINT a -> P1
         1 18..20 UPDATE stock SET n = 1 -> P1
-        1 22..24 ROLLBACK TO SAVEPOINT a -> P1 S1
+        1 22..24 RELEASE SAVEPOINT a -> P1 S1
         1 26..28 COMMIT -> P1\n";
     assert!(alone(&with_positions(text)).candidate.split_transactions.is_empty(), "it may reach more");
     for astray in ["SAVEPOINT a", "COMMIT"] {
