@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+/// Whom the server runs as where the test is root's. The packages of the programs alone make no user of their own.
+const USER: &str = "nobody";
+
 /// A server whose `root` needs no password, on a socket of its own.
 pub struct Server {
     dir: TempDir,
@@ -23,7 +26,7 @@ impl Server {
         let (install, server) = (installed("mariadb-install-db")?, installed("mariadbd")?);
         let dir = TempDir::new().unwrap();
         if is_root() {
-            assert!(Command::new("chown").arg("mysql").arg(dir.path()).status().unwrap().success());
+            assert!(Command::new("chown").arg(USER).arg(dir.path()).status().unwrap().success());
         }
         let data = format!("--datadir={}", dir.path().join("data").display());
         let status = unprivileged(&install)
@@ -71,7 +74,7 @@ fn unprivileged(program: &Path) -> Command {
         return Command::new(program);
     }
     let mut command = Command::new("runuser");
-    command.args([OsStr::new("-u"), OsStr::new("mysql"), OsStr::new("--"), program.as_os_str()]);
+    command.args([OsStr::new("-u"), OsStr::new(USER), OsStr::new("--"), program.as_os_str()]);
     command.current_dir("/");
     command
 }
