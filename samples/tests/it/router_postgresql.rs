@@ -1,4 +1,6 @@
-//! The sample router in front of a real PostgreSQL pair.
+//! The sample router in front of a real PostgreSQL pair; `faults`: with each of its faults.
+
+mod faults;
 
 use std::process::ChildStdin;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};

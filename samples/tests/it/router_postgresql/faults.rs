@@ -5,8 +5,8 @@ use std::time::Duration;
 use splitproof_samples::router::{Engine, Fault};
 use splitproof_samples::shop::client::Client;
 
+use super::{Pair, ask, connect, pair, wait};
 use crate::router::{Running, parsed};
-use crate::router_postgresql::{Pair, ask, connect, pair, wait};
 
 /// A session whose last statement goes astray.
 struct Astray {
