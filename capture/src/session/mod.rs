@@ -4,7 +4,11 @@
 //! - [`Start`], [`Close`]: how a connection begins and ends
 //! - [`Shared`]: what the sessions of one recording have in common
 //! - [`decoder`]: the decoder for an engine: of [`postgresql`] or of [`mysql`]
+//! - `held`, `identity`, `ending`: what the sessions of both engines do alike
 
+mod ending;
+mod held;
+mod identity;
 pub mod mysql;
 mod other;
 pub mod postgresql;
