@@ -75,6 +75,9 @@ pub trait Decoder: Send {
     /// The end: nothing follows. Requests without an answer come out now.
     fn close(&mut self, at_ns: i64, how: Close, out: &mut dyn Sink);
 
+    /// Number that the next row will get: how many rows have begun so far.
+    fn next_seq(&self) -> u32;
+
     /// What could not be used so far.
     fn losses(&self) -> &Losses;
 }

@@ -104,11 +104,6 @@ impl Session {
         Session { phase, talk, client, server, compression: None, awaited: None }
     }
 
-    /// Number that the next row will get: how many rows have begun so far.
-    pub fn next_seq(&self) -> u32 {
-        self.talk.who.next_seq()
-    }
-
     fn lane(&mut self, side: Direction) -> &mut Lane {
         match side {
             Direction::Client => &mut self.client,
@@ -413,6 +408,10 @@ impl Decoder for Session {
             Phase::Unreadable => return,
         }
         self.talk.losses.add(Loss::Undecodable, cut);
+    }
+
+    fn next_seq(&self) -> u32 {
+        self.talk.who.next_seq()
     }
 
     fn losses(&self) -> &Losses {

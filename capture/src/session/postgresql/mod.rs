@@ -64,11 +64,6 @@ impl Session {
         Session { phase, talk, client: Held::default(), server: Held::default() }
     }
 
-    /// Number that the next row will get: how many rows have begun so far.
-    pub fn next_seq(&self) -> u32 {
-        self.talk.who.next_seq()
-    }
-
     fn held(&mut self, side: Direction) -> &mut Held {
         match side {
             Direction::Client => &mut self.client,
@@ -245,6 +240,10 @@ impl Decoder for Session {
             Phase::Unreadable => return,
         }
         self.talk.losses.add(Loss::Undecodable, cut);
+    }
+
+    fn next_seq(&self) -> u32 {
+        self.talk.who.next_seq()
     }
 
     fn losses(&self) -> &Losses {
