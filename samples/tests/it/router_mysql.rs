@@ -13,8 +13,8 @@ use splitproof_samples::Sandbox;
 use splitproof_samples::sandbox::Plan;
 use splitproof_samples::shop::Workload;
 
-use crate::router::{Running, parsed, shipped};
-use crate::router_postgresql::{Case, Fixture, Told, wait, wrong};
+use crate::router::fixture::{Case, Fixture, Told};
+use crate::router::{Running, parsed, shipped, wait};
 
 /// The pair with a few tables.
 struct Pair {
@@ -351,18 +351,14 @@ fn rules_decide_by_the_text() {
 #[test]
 fn every_known_statement_goes_where_it_belongs() {
     let pair = pair();
-    let text = std::fs::read_to_string(crate::tools::sample("fixtures/mysql.yaml")).unwrap();
-    let fixture: Fixture = serde_saphyr::from_str(&text).unwrap();
+    let fixture = Fixture::of("mysql");
     let primary = pair.sandbox.primary();
     primary.sql("mysql", "CREATE DATABASE splitproof_check; GRANT ALL ON splitproof_check.* TO shop").unwrap();
     for statement in splitproof_capture::sql::mysql::split(&fixture.setup, &Default::default()) {
         primary.sql("splitproof_check", &format!("DELIMITER //\n{statement}\n//")).unwrap();
     }
     let router = pair.router(&parsed(""), &[]);
-    let told: Vec<_> = fixture.cases.iter().map(|case| wait(hold(&router, case))).collect();
-    let wrong = wrong(&fixture, told);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(fixture.cases.len() > 80);
+    fixture.assert_right(80, |case| wait(hold(&router, case)));
 }
 
 async fn hold(router: &Running, case: &Case) -> Told {
