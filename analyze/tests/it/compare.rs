@@ -3,7 +3,7 @@
 use splitproof_analyze::compare::{Error, Options, compare};
 use splitproof_analyze::comparison::{AnswerClass, Comparison, Destination, Writer};
 
-use crate::scenario::scenario;
+use crate::scenario::{compared, scenario};
 
 /// Position samples of a pair without lag: the standby is never more than a sample behind.
 fn positions(until_ms: u32) -> String {
@@ -23,17 +23,7 @@ fn paused(until_ms: u32) -> String {
 }
 
 fn run(baseline: &str, candidate: &str) -> Comparison {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        baseline: dir.path().join("baseline"),
-        candidate: dir.path().join("candidate"),
-        memory: 256 << 20,
-        fixture: None,
-        requests: None,
-    };
-    scenario(baseline).write(&options.baseline);
-    scenario(candidate).write(&options.candidate);
-    compare(&options).unwrap()
+    compared(&scenario(baseline), &scenario(candidate)).unwrap()
 }
 
 /// A candidate compared with itself.
@@ -350,12 +340,8 @@ fn the_recording_can_be_the_baseline() {
 
 #[test]
 fn runs_of_different_recordings_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let (baseline, candidate) = (dir.path().join("a"), dir.path().join("b"));
-    scenario("1 10..12 SELECT 1 -> S1").write(&baseline);
-    scenario("9 10..12 SELECT 1 -> S1").write(&candidate);
-    let options = Options { baseline, candidate, memory: 256 << 20, fixture: None, requests: None };
-    let error = compare(&options).unwrap_err();
+    let (one, other) = (scenario("1 10..12 SELECT 1 -> S1"), scenario("9 10..12 SELECT 1 -> S1"));
+    let error = compared(&one, &other).unwrap_err();
     assert!(matches!(error, Error::Unrelated { .. }), "{error}");
 }
 

@@ -1,10 +1,9 @@
 //! Runs of MySQL and MariaDB: what differs from PostgreSQL in attribution, sessions and staleness. Positions are the
 //! sequence numbers of GTIDs.
 
-use splitproof_analyze::compare::{Options, compare};
 use splitproof_analyze::comparison::{Comparison, Destination, Writer};
 
-use crate::scenario::mysql;
+use crate::scenario::{compared, mysql};
 
 /// Position samples of a pair whose replica applies everything at once up to `stops_ms`, and nothing after.
 fn positions(stops_ms: u32) -> String {
@@ -16,17 +15,7 @@ fn positions(stops_ms: u32) -> String {
 }
 
 fn run(baseline: &str, candidate: &str) -> Comparison {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        baseline: dir.path().join("baseline"),
-        candidate: dir.path().join("candidate"),
-        memory: 256 << 20,
-        fixture: None,
-        requests: None,
-    };
-    mysql(baseline).write(&options.baseline);
-    mysql(candidate).write(&options.candidate);
-    compare(&options).unwrap()
+    compared(&mysql(baseline), &mysql(candidate)).unwrap()
 }
 
 fn alone(text: &str) -> Comparison {
@@ -178,12 +167,7 @@ fn what_a_router_changes_on_the_way_is_recognised() {
         row.sql = Some("SELECT n FROM stock WHERE id = 1".into());
         (row.kind, row.messages) = (splitproof_capture::trace::Kind::Execute, "17".into());
     }
-    let dir = tempfile::tempdir().unwrap();
-    let (baseline, candidate) = (dir.path().join("baseline"), dir.path().join("candidate"));
-    run.write(&baseline);
-    run.write(&candidate);
-    let options = Options { baseline, candidate, memory: 256 << 20, fixture: None, requests: None };
-    let found = compare(&options).unwrap().candidate;
+    let found = compared(&run, &run).unwrap().candidate;
     assert_eq!((found.run.attributed.attributed, found.run.attributed.total()), (1, 1));
     assert_eq!(found.router_made.len(), 1);
     assert!(!found.router_made[0].writes);

@@ -14,9 +14,10 @@
 //! `DISCONNECT` lines say when.
 
 use std::collections::{BTreeMap, HashMap};
-
 use std::path::Path;
 
+use splitproof_analyze::compare;
+use splitproof_analyze::comparison::Comparison;
 use splitproof_capture::sql::{Dialect, shape_id};
 use splitproof_capture::trace::{
     Engine, Kind, Losses, Options, Outcome, Param, Position, Request, Role, Sink, TransactionStatus, Writer,
@@ -285,6 +286,21 @@ impl Scenario {
         }
         writer.finish(&Losses::default()).unwrap();
     }
+}
+
+/// Writes two runs and compares them.
+pub fn compared(baseline: &Scenario, candidate: &Scenario) -> Result<Comparison, compare::Error> {
+    let dir = tempfile::tempdir().unwrap();
+    let options = compare::Options {
+        baseline: dir.path().join("baseline"),
+        candidate: dir.path().join("candidate"),
+        memory: 256 << 20,
+        fixture: None,
+        requests: None,
+    };
+    baseline.write(&options.baseline);
+    candidate.write(&options.candidate);
+    compare::compare(&options)
 }
 
 fn catalog() -> Catalog {

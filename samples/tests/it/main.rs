@@ -3,7 +3,7 @@
 //! - `sandbox`, `mysql_sandbox`, `shop`, `mysql_shop`: the pairs, and the workload through pgpool-II
 //! - `replay`, `mysql_replay`: the replayer's promises, through its library; `mysql_nodes`: its control connections
 //! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
-//! - `router`, `router_postgresql`, `router_faults`, `router_mysql`: the sample router, right and wrong
+//! - `router`, `router_postgresql`, `router_mysql`: the sample router, right, and in `faults` below each wrong
 //! - `matrix`: every fault of the sample router, named by the analyzer
 //! - `stage`: the pair and the replays that those share; `tools`: the tools as their users run them
 //! - `verdict`: what `compare` writes, as far as the tests read it; `pgpool_log`: the second opinion on destinations
@@ -21,7 +21,6 @@ mod pgpool_log;
 mod probe;
 mod replay;
 mod router;
-mod router_faults;
 mod router_mysql;
 mod router_postgresql;
 mod sandbox;

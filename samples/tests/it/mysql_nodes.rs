@@ -138,6 +138,11 @@ async fn positions_follow_the_transactions_and_a_promotion() {
         running.push(tokio::spawn(sampler.run(async move { stopped.await.unwrap_or(()) }, To(out.clone()))));
     }
     drop(out);
+    // What follows blocks this thread, on which the samplers run too: first let each take a position from before.
+    let mut all = Vec::new();
+    while !["primary", "replica"].iter().all(|&node| all.iter().any(|sample: &Position| &*sample.node == node)) {
+        all.push(samples.recv().await.unwrap());
+    }
     primary(&sandbox, "CREATE TABLE t (a INT)");
     for n in 0..5 {
         primary(&sandbox, &format!("INSERT INTO shop.t VALUES ({n})"));
@@ -154,7 +159,6 @@ async fn positions_follow_the_transactions_and_a_promotion() {
     for task in running {
         assert_eq!(task.await.unwrap().failed, 0);
     }
-    let mut all = Vec::new();
     while let Some(sample) = samples.recv().await {
         all.push(sample);
     }

@@ -32,7 +32,7 @@ impl Conversation {
             message @ (Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_)) => self.copy(frame, message),
             Frontend::Password(_) => self.password(),
             Frontend::Terminate => {
-                let mut row = self.row(at_ns, Kind::Disconnect);
+                let mut row = self.who.row(at_ns, Kind::Disconnect);
                 row.messages.push('X');
                 self.goodbye.get_or_insert(row);
             }
@@ -42,7 +42,7 @@ impl Conversation {
 
     /// Opens a row of the current pipeline group.
     fn open(&mut self, at_ns: i64, kind: Kind, message: char) -> Request {
-        let mut row = self.row(at_ns, kind);
+        let mut row = self.who.row(at_ns, kind);
         row.messages.push(message);
         row.pipeline_group = Some(self.group);
         self.group_open = true;

@@ -2,7 +2,7 @@
 
 use splitproof_capture::trace::Kind;
 
-use crate::dialogue::*;
+use crate::dialogue::postgresql::*;
 
 #[test]
 fn the_unnamed_statement_in_one_group() {

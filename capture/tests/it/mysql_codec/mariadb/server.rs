@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Whom the server runs as where the test is root's. The packages of the programs alone make no user of their own.
+/// Whom it runs as where the tests are root's, because MariaDB refuses to run as root. Its own user comes with a package that
+/// is not needed otherwise.
 const USER: &str = "nobody";
 
 /// A server whose `root` needs no password, on a socket of its own.
@@ -68,7 +69,6 @@ impl Drop for Server {
     }
 }
 
-/// MariaDB refuses to run as root.
 fn unprivileged(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
