@@ -21,6 +21,11 @@ pub struct Server {
 impl Server {
     /// Starts one; `None` when MariaDB is not installed.
     pub fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// The same with more settings.
+    pub fn start_with(settings: &[&str]) -> Option<Self> {
         let installed = |name: &str| {
             ["/usr/sbin", "/usr/bin"].iter().map(|dir| Path::new(dir).join(name)).find(|path| path.exists())
         };
@@ -43,6 +48,7 @@ impl Server {
             .args(["--no-defaults", &data, "--skip-networking", "--local-infile=1", "--log-bin=log"])
             .args(["--max-allowed-packet=64M", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0"])
             .arg(format!("--socket={}", socket.display()))
+            .args(settings)
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
