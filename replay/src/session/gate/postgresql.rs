@@ -121,8 +121,11 @@ impl Gate {
                 b'Q' | b'S' | b'F' => {
                     // SQL's PREPARE shares its names with Parse.
                     if let (b'Q', Some(text)) = (message, &request.sql) {
-                        let names = sql::prepared(text.as_bytes()).into_iter();
-                        self.prepared.extend(names.map(|prepared| CompactString::from_utf8_lossy(&prepared.name)));
+                        let names = sql::namings(text.as_bytes()).into_iter().filter_map(|naming| match naming {
+                            sql::Naming::Prepare { name, .. } => Some(CompactString::from_utf8_lossy(&name)),
+                            _ => None,
+                        });
+                        self.prepared.extend(names);
                     }
                     self.unsynced = false;
                 }
