@@ -3,6 +3,7 @@
 //! - [`Mode`], [`Server`], [`Family`]: what of `sql_mode` and of the server changes how a text is read
 //! - [`normalize`], [`shape_id`], [`Normalizer`]: the text without its literals, and its digest
 //! - [`facts`]: what a text does
+//! - [`builtin`]: what the functions do that the servers bring with them
 //! - [`split`]: the statements of a text
 //! - [`digest_text`]: the text under which performance_schema counts a statement
 //! - [`mask_password`]: takes out what must not enter a trace
@@ -10,6 +11,7 @@
 mod digest;
 mod facts;
 mod keyword;
+mod functions;
 mod lexer;
 mod literal;
 mod mode;
@@ -21,5 +23,6 @@ pub use digest::digest_text;
 pub use facts::facts;
 pub use mode::{Family, Mode, Server};
 pub use password::mask_password;
+pub use functions::{Builtin, builtin};
 pub use shape::{Normalizer, normalize, shape_id};
 pub use split::split;
