@@ -170,7 +170,7 @@ fn command_line(port: u16, file: &Path) {
 }
 
 /// Records what happens through a tap in front of a server.
-async fn record<F: Future<Output = ()>>(server: u16, trace: &Path, traffic: impl FnOnce(u16) -> F) {
+pub async fn record<F: Future<Output = ()>>(server: u16, trace: &Path, traffic: impl FnOnce(u16) -> F) {
     let listen = "127.0.0.1:0".parse().unwrap();
     let options = TapOptions::new(Engine::Mysql, listen, format!("127.0.0.1:{server}"));
     let relay = Relay::start(options, Vec::new()).await.unwrap();

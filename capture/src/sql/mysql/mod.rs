@@ -6,23 +6,26 @@
 //! - [`builtin`]: what the functions do that the servers bring with them
 //! - [`split`]: the statements of a text
 //! - [`digest_text`]: the text under which performance_schema counts a statement
+//! - [`with_values`]: a prepared statement with its parameters, or a text, in one notation
 //! - [`mask_password`]: takes out what must not enter a trace
 
 mod digest;
 mod facts;
-mod keyword;
 mod functions;
+mod keyword;
 mod lexer;
 mod literal;
 mod mode;
 mod password;
 mod shape;
 mod split;
+mod values;
 
 pub use digest::digest_text;
 pub use facts::facts;
+pub use functions::{Builtin, builtin};
 pub use mode::{Family, Mode, Server};
 pub use password::mask_password;
-pub use functions::{Builtin, builtin};
 pub use shape::{Normalizer, normalize, shape_id};
 pub use split::split;
+pub use values::{Sent, with_values};
