@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use splitproof_capture::clock::Clock as Stamps;
 use splitproof_capture::session::Shared;
-use splitproof_capture::trace::{Engine, Position, Reader, Shape};
+use splitproof_capture::trace::{Position, Reader, Shape};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::start::{self, Checked, Files};
-use super::{Only, Order, ReplayError, output};
+use super::{Order, ReplayError, output};
 use crate::clock::{Clock, Timetable, WallClock};
 use crate::evidence::{self, Evidence, Seen, Watch};
 use crate::output::{Note, Output, Written};
@@ -43,10 +43,6 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     let manifest = trace.manifest();
     if manifest.engine != order.pair.engine {
         return Err(ReplayError::Engine { recorded: manifest.engine, pair: order.pair.engine });
-    }
-    // The facts are those of PostgreSQL's parser, which would pass over what MySQL executes in comments.
-    if order.only == Only::Reads && order.pair.engine != Engine::Postgresql {
-        return Err(ReplayError::OnlyReads(order.pair.engine));
     }
     let window = manifest.table.window.ok_or_else(|| ReplayError::Empty(order.trace.clone()))?;
     progress.expect(manifest.table.requests);
@@ -95,7 +91,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
         timetable,
         pair: order.pair.clone(),
         passwords: order.passwords.clone(),
-        only: start::reads(order.only, catalog),
+        only: start::reads(order, catalog, &runs),
         shared: shared.clone(),
         keys: Mutex::new(HashMap::new()),
     });
