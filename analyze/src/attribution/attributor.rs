@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use splitproof_capture::sql::mysql::Mode;
 use splitproof_capture::trace::{Kind, Request, TransactionStatus};
 
 use super::key::{Key, key, needs_execution};
@@ -62,6 +63,8 @@ struct Client {
 /// Matches requests with executions. See the module's documentation for the rules.
 pub struct Attributor {
     links: Links,
+    /// Parameters count as if they stood in the text, which a server of this mode reads.
+    by_values: Option<Mode>,
     /// In start order; the first has number `base`.
     waiting: VecDeque<Waiting>,
     base: u64,
@@ -101,6 +104,7 @@ impl Attributor {
     pub fn new(pinning: Pinning) -> Self {
         Attributor {
             links: Links::new(pinning),
+            by_values: None,
             waiting: VecDeque::new(),
             base: 0,
             executions: BTreeMap::new(),
@@ -109,6 +113,12 @@ impl Attributor {
             clients: HashMap::new(),
             executed: Executed::default(),
         }
+    }
+
+    /// Matches texts of MySQL by their values, whether these stand in the text or are parameters: a node whose evidence is its log
+    /// shows them in the text.
+    pub fn by_values(self, mode: Mode) -> Self {
+        Attributor { by_values: Some(mode), ..self }
     }
 
     /// Takes the next request of the run.
@@ -136,7 +146,7 @@ impl Attributor {
             _ => self.links.client_seen(request.session, request.start_ns),
         }
         let needed = needs_execution(&request);
-        let key = if needed { key(&request) } else { None };
+        let key = if needed { key(&request, self.by_values.as_ref()) } else { None };
         let placement = match (needed, key) {
             (false, _) => Some(Placement::NotNeeded),
             (true, None) => Some(Placement::Unseen),
@@ -161,7 +171,7 @@ impl Attributor {
         if !needs_execution(&row) {
             return;
         }
-        let Some(key) = key(&row) else { return };
+        let Some(key) = key(&row, self.by_values.as_ref()) else { return };
         let id = self.next_execution;
         self.next_execution += 1;
         self.groups.entry(key).or_default().executions.push(id);

@@ -7,7 +7,7 @@
 //! - `solve`: one group of equal requests and executions
 //!
 //! The rule is never to guess. An execution fits a request when text and parameters are equal and it lies within the request's
-//! time. Where exactly one fits, that is a match and it also links the client's session to the backend's. Links then tell equal
+//! time; a server's log tells only when it began. Where exactly one fits, that is a match and it also links the client's session to the backend's. Links then tell equal
 //! concurrent statements apart. Where several possibilities remain but all are on the same nodes, the nodes are known though the
 //! execution is not. Otherwise the request is ambiguous.
 

@@ -35,8 +35,8 @@ pub struct Judgement {
     pub attributed: Attributed,
     /// Executions per node.
     pub executions: Vec<u64>,
-    /// Time that the primary spent on all statements, nanoseconds.
-    pub primary_ns: u64,
+    /// Time that the primary spent on all statements, nanoseconds; `None` where its log is the evidence, which tells no durations.
+    pub primary_ns: Option<u64>,
     /// Requests without their text.
     pub without_text: u64,
     /// Split transactions.

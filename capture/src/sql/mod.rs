@@ -5,7 +5,7 @@
 //! - [`Shapes`]: shape ids on the hot path of a capture, and one sample of each shape
 //! - [`Facts`], [`Statement`], [`StatementKind`]: what a statement does; [`Dialect::facts`] finds it
 //! - [`State`]: what a MySQL statement takes from its session and leaves there
-//! - [`prepared`]: the statements that SQL's PREPARE gives a name
+//! - [`namings`]: the statements that SQL's PREPARE gives a name, and the names that DEALLOCATE takes away
 //! - [`mask_password`]: takes out what must not enter a trace
 
 mod dialect;
@@ -26,7 +26,7 @@ pub use dialect::Dialect;
 pub use facts::{Effect, Facts, Function, Relation, RowLock, Setting, Statement};
 pub use kind::{Discard, HandlerVerb, Isolation, StatementKind, TransactionMode, XaVerb};
 pub use password::mask_password;
-pub use prepared::{Prepared, prepared};
+pub use prepared::{Naming, namings};
 pub use shape::{Normalizer, normalize, shape_id};
 pub use shapes::{Shape, Shapes};
 pub use state::{Assignment, Follows, LockWait, Scope, State};

@@ -224,7 +224,17 @@ fn refusals(runtime: &tokio::runtime::Runtime, sandbox: &mut Sandbox, mut order:
 
 /// Records what happens through a tap in front of the primary.
 pub async fn record<F: Future<Output = ()>>(sandbox: &Sandbox, trace: &Path, traffic: impl FnOnce(u16) -> F) {
-    let (engine, server) = (sandbox.engine(), format!("127.0.0.1:{}", sandbox.ports().primary));
+    record_at(sandbox.engine(), sandbox.ports().primary, trace, traffic).await;
+}
+
+/// The same in front of whatever listens at a port.
+pub async fn record_at<F: Future<Output = ()>>(
+    engine: Engine,
+    port: u16,
+    trace: &Path,
+    traffic: impl FnOnce(u16) -> F,
+) {
+    let server = format!("127.0.0.1:{port}");
     let options = TapOptions::new(engine, "127.0.0.1:0".parse().unwrap(), server.clone());
     let relay = Relay::start(options, Vec::new()).await.unwrap();
     traffic(relay.listen().port()).await;
