@@ -2,7 +2,7 @@
 //!
 //! - [`Mode`], [`Server`], [`Family`]: what of `sql_mode` and of the server changes how a text is read
 //! - [`normalize`], [`shape_id`], [`Normalizer`]: the text without its literals, and its digest
-//! - [`facts`]: what a text does
+//! - [`facts`]: what a text does; [`body`]: what the body of a stored program does
 //! - [`split`]: the statements of a text
 //! - [`digest_text`]: the text under which performance_schema counts a statement
 //! - [`mask_password`]: takes out what must not enter a trace
@@ -18,7 +18,7 @@ mod shape;
 mod split;
 
 pub use digest::digest_text;
-pub use facts::facts;
+pub use facts::{body, facts};
 pub use mode::{Family, Mode, Server};
 pub use password::mask_password;
 pub use shape::{Normalizer, normalize, shape_id};

@@ -74,6 +74,8 @@ impl Frame {
 /// Walks over parts of one statement.
 pub(super) struct Walker<'s, 'a> {
     source: &'s Source<'a>,
+    /// Where the part that it walks over begins.
+    start: usize,
     frames: Vec<Frame>,
     pub references: Vec<Reference>,
     pub functions: Vec<Function>,
@@ -89,6 +91,7 @@ impl<'s, 'a> Walker<'s, 'a> {
     pub fn new(source: &'s Source<'a>, found: Statement) -> Self {
         Walker {
             source,
+            start: 0,
             frames: vec![Frame::new(Clause::Start, true, usize::MAX)],
             references: Vec::new(),
             functions: Vec::new(),
@@ -109,6 +112,7 @@ impl<'s, 'a> Walker<'s, 'a> {
             from += 1;
             to -= 1;
         }
+        self.start = from;
         self.frames.truncate(1);
         if let Some(base) = self.frames.last_mut() {
             base.clause = clause;
@@ -222,7 +226,7 @@ impl<'s, 'a> Walker<'s, 'a> {
 
     /// The function whose arguments begin at `at`, if one does, or the clause to read the parenthesis in.
     fn function(&mut self, at: usize) -> (Option<usize>, Option<Clause>) {
-        let Some(before) = at.checked_sub(1) else { return (None, None) };
+        let Some(before) = at.checked_sub(1).filter(|&before| before >= self.start) else { return (None, None) };
         let Some(name) = self.source.name(before) else { return (None, None) };
         let qualified = before >= 2 && self.source.kind(before - 1) == Some(Kind::Dot);
         let schema = if qualified { self.source.name(before - 2) } else { None };
