@@ -216,12 +216,8 @@ impl<'a> Judging<'a> {
             self.transactions.end(request.session);
             self.states.end_transaction(request.session, committed);
         }
-        if statement.is_write()
-            && let Some(why) = &statement.writes_vary
-        {
-            self.taint(&request, &statement, why);
-        }
-        if statement.writes_any && request.outcome == Outcome::Ok {
+        self.taint(&request, &statement);
+        if (statement.writes_any || statement.redefines) && request.outcome == Outcome::Ok {
             self.unknown_writes_ns.get_or_insert(request.start_ns);
         }
         if !effect.committed.is_empty() {
@@ -329,9 +325,9 @@ impl<'a> Judging<'a> {
         }
     }
 
-    fn taint(&mut self, request: &Request, statement: &Statement, why: &Arc<str>) {
+    fn taint(&mut self, request: &Request, statement: &Statement) {
         let at_ns = request.start_ns;
-        for table in &statement.writes {
+        for (table, why) in &statement.written_vary {
             self.tainted.entry(table.clone()).or_insert_with(|| (at_ns, why.clone()));
         }
     }

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
     use crate::catalog::{MysqlCatalog, Relation, Routine};
 
-    fn routine(name: &str, data_access: &str, definition: &str) -> Routine {
+    fn routine(name: &str, data_access: &str, body: &str) -> Routine {
         Routine {
             schema: "shop".to_owned(),
             name: name.to_owned(),
@@ -240,7 +240,7 @@ mod tests {
             data_access: data_access.to_owned(),
             deterministic: false,
             sql_mode: String::new(),
-            definition: Some(definition.to_owned()),
+            create: Some(format!("CREATE FUNCTION `{name}`(i INT) RETURNS INT {body}")),
         }
     }
 

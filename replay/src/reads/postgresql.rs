@@ -82,6 +82,7 @@ mod tests {
             kind: FunctionKind::Function,
             returns_set: false,
             language: "sql".to_owned(),
+            definition: None,
         };
         let relation = Relation { schema: "public".to_owned(), name: "report".to_owned(), kind: 'v', persistence: 'p' };
         Rules::new(Catalog {

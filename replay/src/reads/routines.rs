@@ -3,41 +3,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use splitproof_capture::sql::mysql::{Builtin, builtin};
+use splitproof_capture::sql::mysql::{Builtin, Mode, body, builtin};
+use splitproof_capture::sql::{Effect, Statement};
 
 use crate::catalog::{Catalog, Routine};
 
-/// Words of which none stands in a body that only reads. A body that holds one as a name, or in a string, is not proven.
-const WRITING: &[&str] = &[
-    "alter",
-    "analyze",
-    "call",
-    "create",
-    "delete",
-    "drop",
-    "dumpfile",
-    "execute",
-    "flush",
-    "global",
-    "grant",
-    "immediate",
-    "insert",
-    "kill",
-    "load",
-    "lock",
-    "next",
-    "optimize",
-    "outfile",
-    "persist",
-    "prepare",
-    "rename",
-    "repair",
-    "replace",
-    "revoke",
-    "share",
-    "truncate",
-    "update",
-];
+/// What the body of a function shows.
+#[derive(Debug)]
+struct Shown {
+    /// True when nothing in it writes, whatever the functions do that it calls.
+    only_reads: bool,
+    /// Tables, views and functions that it names, in lower case.
+    names: HashSet<String>,
+}
 
 /// The stored functions of a pair.
 #[derive(Debug, Default)]
@@ -51,8 +29,7 @@ impl Routines {
     pub fn new(catalog: &Catalog) -> Self {
         let routines = catalog.mysql.iter().flat_map(|mysql| &mysql.routines);
         let functions: Vec<&Routine> = routines.filter(|routine| routine.kind == "FUNCTION").collect();
-        let bodies: Vec<HashSet<String>> =
-            functions.iter().map(|routine| words(routine.definition.as_deref().unwrap_or_default())).collect();
+        let bodies: Vec<Shown> = functions.iter().map(|routine| Shown::by(routine)).collect();
         let views = catalog.relations.iter().filter(|relation| relation.kind == 'v');
         let views: HashSet<String> = views.map(|view| view.name.to_lowercase()).collect();
         let mut proven: Vec<bool> =
@@ -63,7 +40,7 @@ impl Routines {
             let unproven: HashSet<String> = unproven.map(|(routine, _)| routine.name.to_lowercase()).collect();
             let mut news = false;
             for (proven, body) in proven.iter_mut().zip(&bodies) {
-                if *proven && !unproven.is_disjoint(body) {
+                if *proven && !unproven.is_disjoint(&body.names) {
                     (*proven, news) = (false, true);
                 }
             }
@@ -89,17 +66,31 @@ impl Routines {
     }
 }
 
-fn is_harmless(routine: &Routine, body: &HashSet<String>, views: &HashSet<String>) -> bool {
+fn is_harmless(routine: &Routine, body: &Shown, views: &HashSet<String>) -> bool {
     let declared = matches!(routine.data_access.as_str(), "NO SQL" | "READS SQL DATA");
-    let acts = |word: &str| matches!(builtin(word), Some(Builtin::UserLock | Builtin::System));
-    let writes = |word: &String| WRITING.contains(&word.as_str()) || acts(word);
-    declared && routine.definition.is_some() && views.is_disjoint(body) && !body.iter().any(writes)
+    let acts = |name: &String| matches!(builtin(name), Some(Builtin::UserLock | Builtin::System));
+    declared && body.only_reads && views.is_disjoint(&body.names) && !body.names.iter().any(acts)
 }
 
-/// Every word of a text, in lower case, wherever it stands.
-fn words(text: &str) -> HashSet<String> {
-    let words = text.split(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '$')));
-    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+impl Shown {
+    fn by(routine: &Routine) -> Self {
+        let Some(create) = &routine.create else { return Shown { only_reads: false, names: HashSet::new() } };
+        let body = body(create, &Mode::default().with_sql_mode(&routine.sql_mode));
+        let tables = body.statements.iter().flat_map(|statement| &statement.reads).map(|table| &table.name);
+        let calls = body.statements.iter().flat_map(|statement| &statement.functions).map(|function| &function.name);
+        Shown {
+            only_reads: body.unknown.is_none() && body.statements.iter().all(only_reads),
+            names: tables.chain(calls).map(|name| name.to_lowercase()).collect(),
+        }
+    }
+}
+
+/// What SELECT ... INTO fills in a body may be a file of the server as well as a variable, which its kind tells.
+fn only_reads(statement: &Statement) -> bool {
+    statement.effect == Effect::Read
+        && statement.writes.is_empty()
+        && statement.row_lock.is_none()
+        && statement.state.variables_written.is_empty()
 }
 
 #[cfg(test)]
@@ -108,14 +99,14 @@ mod tests {
     use crate::catalog::{MysqlCatalog, Relation};
 
     fn routines(functions: &[(&str, &str, &str, Option<&str>)]) -> Routines {
-        let routine = |(schema, name, data_access, definition): &(&str, &str, &str, Option<&str>)| Routine {
+        let routine = |(schema, name, data_access, body): &(&str, &str, &str, Option<&str>)| Routine {
             schema: (*schema).to_owned(),
             name: (*name).to_owned(),
             kind: "FUNCTION".to_owned(),
             data_access: (*data_access).to_owned(),
             deterministic: true,
             sql_mode: String::new(),
-            definition: definition.map(str::to_owned),
+            create: body.map(|body| format!("CREATE FUNCTION `{name}`(n INT) RETURNS INT {body}")),
         };
         let mysql = Some(MysqlCatalog { routines: functions.iter().map(routine).collect(), ..MysqlCatalog::default() });
         let view = Relation { schema: "a".to_owned(), name: "v".to_owned(), kind: 'v', persistence: 'p' };
@@ -132,6 +123,9 @@ mod tests {
             ("a", "hidden", READS, None),
             ("a", "liar", READS, Some("BEGIN\nINSERT INTO t VALUES (1); RETURN 1; END")),
             ("a", "draws", READS, Some("RETURN NEXTVAL(ids)")),
+            ("a", "exports", READS, Some("BEGIN SELECT 1 INTO OUTFILE '/tmp/x' FROM t; RETURN 1; END")),
+            ("a", "remembers", READS, Some("BEGIN SET @last = n; RETURN 1; END")),
+            ("a", "blocks", READS, Some("RETURN (SELECT MAX(id) FROM t FOR UPDATE)")),
             ("a", "locks", READS, Some("RETURN GET_LOCK('a', 1)")),
             ("a", "sees", READS, Some("RETURN (SELECT 1 FROM v)")),
             ("a", "calls", READS, Some("RETURN far(1)")),
@@ -141,7 +135,21 @@ mod tests {
         ]);
         let proven = |schema, name| found.only_reads(schema, name);
         assert!(proven(None, "tax") && proven(Some("A"), "TAX") && proven(None, "reads"));
-        for name in ["silent", "hidden", "liar", "draws", "locks", "sees", "calls", "far", "both", "nobody"] {
+        for name in [
+            "exports",
+            "remembers",
+            "blocks",
+            "silent",
+            "hidden",
+            "liar",
+            "draws",
+            "locks",
+            "sees",
+            "calls",
+            "far",
+            "both",
+            "nobody",
+        ] {
             assert!(!proven(None, name), "{name}");
         }
         assert!(proven(Some("a"), "both") && !proven(Some("b"), "both") && !proven(Some("c"), "tax"));

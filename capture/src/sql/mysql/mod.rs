@@ -2,7 +2,7 @@
 //!
 //! - [`Mode`], [`Server`], [`Family`]: what of `sql_mode` and of the server changes how a text is read
 //! - [`normalize`], [`shape_id`], [`Normalizer`]: the text without its literals, and its digest
-//! - [`facts`]: what a text does
+//! - [`facts`]: what a text does; [`body`]: what the body of a stored program does
 //! - [`builtin`]: what the functions do that the servers bring with them
 //! - [`split`]: the statements of a text
 //! - [`digest_text`]: the text under which performance_schema counts a statement
@@ -22,7 +22,7 @@ mod split;
 mod values;
 
 pub use digest::digest_text;
-pub use facts::facts;
+pub use facts::{body, facts};
 pub use functions::{Builtin, builtin};
 pub use mode::{Family, Mode, Server};
 pub use password::mask_password;

@@ -8,7 +8,7 @@ use crate::sql::{Follows, Function, Relation};
 impl Walker<'_, '_> {
     /// The function whose arguments begin at `at`, if one does, or the clause to read the parenthesis in.
     pub(super) fn function(&mut self, at: usize) -> (Option<usize>, Option<Clause>) {
-        let Some(before) = at.checked_sub(1) else { return (None, None) };
+        let Some(before) = at.checked_sub(1).filter(|&before| before >= self.start) else { return (None, None) };
         let Some(name) = self.source.name(before) else { return (None, None) };
         let qualified = before >= 2 && self.source.kind(before - 1) == Some(Kind::Dot);
         let schema = if qualified { self.source.name(before - 2) } else { None };

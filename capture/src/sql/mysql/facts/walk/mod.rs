@@ -83,6 +83,8 @@ impl Frame {
 /// Walks over parts of one statement.
 pub(super) struct Walker<'s, 'a> {
     source: &'s Source<'a>,
+    /// Where the part that it walks over begins.
+    start: usize,
     frames: Vec<Frame>,
     pub references: Vec<Reference>,
     pub functions: Vec<Function>,
@@ -98,6 +100,7 @@ impl<'s, 'a> Walker<'s, 'a> {
     pub fn new(source: &'s Source<'a>, found: Statement) -> Self {
         Walker {
             source,
+            start: 0,
             frames: vec![Frame::new(Clause::Start, true, usize::MAX)],
             references: Vec::new(),
             functions: Vec::new(),
@@ -118,6 +121,7 @@ impl<'s, 'a> Walker<'s, 'a> {
             from += 1;
             to -= 1;
         }
+        self.start = from;
         self.frames.truncate(1);
         if let Some(base) = self.frames.last_mut() {
             base.clause = clause;
