@@ -165,7 +165,9 @@ impl Attributor {
             Kind::Disconnect => self.links.backend_gone(backend, row.end_ns().unwrap_or(row.start_ns)),
             _ => self.links.backend_seen(backend, row.start_ns),
         }
-        if let Some(status) = row.transaction {
+        // A reset ends what was open, and does not say so.
+        let reset = matches!(row.kind, Kind::Reset | Kind::ChangeUser).then_some(TransactionStatus::Idle);
+        if let Some(status) = reset.or(row.transaction) {
             self.links.backend_is(backend, row.start_ns, status);
         }
         if !needs_execution(&row) {

@@ -16,13 +16,15 @@ fn trace(stage: &Stage, sessions: u64) -> std::path::PathBuf {
     let dir = stage.path("cursors");
     let mut writer = Writer::create(&dir, Options::new(Engine::Mysql, "test")).unwrap();
     for session in 1..=sessions {
+        // Its own statement tells which connection of the router's a session uses; the others are the same in all.
+        let (read, write) =
+            (format!("SELECT {session}"), format!("UPDATE users SET credit = credit WHERE id = {session}"));
         let mut rows = vec![(Kind::Connect, "", None, None)];
         if session % 2 == 0 {
             rows.push((Kind::Query, "03", Some("BEGIN"), None));
-            rows.push((Kind::Query, "03", Some("UPDATE users SET credit = credit WHERE id = 1"), None));
+            rows.push((Kind::Query, "03", Some(write.as_str()), None));
         } else {
-            rows.push((Kind::Query, "03", Some("SELECT 1"), None));
-            rows.push((Kind::Query, "03", Some("SELECT 2"), None));
+            rows.push((Kind::Query, "03", Some(read.as_str()), None));
         }
         rows.push((Kind::Prepare, "16", Some(READ), Some("1")));
         rows.push((Kind::Execute, "17", Some(READ), Some("1")));

@@ -51,7 +51,7 @@ const RELATIONS: &str = "\
 
 /// Triggers that fire in an ordinary session, by the bits of their type.
 const TRIGGERS: &str = "\
-    SELECT n.nspname::text, c.relname::text, t.tgname::text, t.tgtype, p.f.nspname::text, p.proname::text \
+    SELECT n.nspname::text, c.relname::text, t.tgname::text, t.tgtype, f.nspname::text, p.proname::text \
     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
     JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace f ON f.oid = p.pronamespace \
     WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') ORDER BY 1, 2, 3";
