@@ -1,6 +1,7 @@
 //! The sandbox against real servers, and the tools against the sandbox.
 //!
 //! - `sandbox`, `mysql_sandbox`, `shop`, `mysql_shop`: the pairs, and the workload through pgpool-II
+//! - `sysbench`: another workload on MariaDB, recorded, replayed twice and compared with itself
 //! - `replay`, `mysql_replay`: the replayer's promises, through its library; `mysql_nodes`: its control connections
 //! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
 //! - `mysql_log`, `mysql_reads`, `mysql_catalogue`, `mysql_cursors`, `mysql_bad_input`: the same on MariaDB, behind the sample router
@@ -34,6 +35,7 @@ mod sandbox;
 mod shop;
 mod stage;
 mod staleness;
+mod sysbench;
 mod tools;
 mod verdict;
 
