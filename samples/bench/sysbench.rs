@@ -50,9 +50,9 @@ impl Server {
         self.sandbox.ports().primary
     }
 
-    /// The address of the server's database.
+    /// The address of the server's database, for a user who may ask for its role.
     fn url(&self) -> String {
-        format!("mysql://shop@127.0.0.1:{}/{DATABASE}", self.port())
+        format!("mysql://root@127.0.0.1:{}/{DATABASE}", self.port())
     }
 
     /// One run of sysbench over the text protocol: statements per second, without connecting.
