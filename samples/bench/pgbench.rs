@@ -29,11 +29,9 @@ pub fn measure(server: &Server, folder: &Path) -> Result<Vec<Figure>> {
     let log = pgreplay::file(server, folder)?;
     let [pgbench, ours, pgreplay] = medians(
         replay::ROUNDS,
-        [
-            &mut || server.drive(),
-            &mut || replay::rate(Engine::Postgresql, "postgres", server.port(), folder),
-            &mut || pgreplay::rate(server, &log),
-        ],
+        [&mut || server.drive(), &mut || replay::rate(Engine::Postgresql, &server.url(), folder), &mut || {
+            pgreplay::rate(server, &log)
+        }],
     )?;
     let detail = format!("splitproof-replay {ours:.0}/s, pgbench {pgbench:.0}/s, pgreplay {pgreplay:.0}/s");
     Ok(vec![
@@ -72,6 +70,11 @@ impl Server {
     /// The server's log.
     pub fn log(&self) -> PathBuf {
         self.sandbox.primary().log()
+    }
+
+    /// The address of the server's database.
+    pub fn url(&self) -> String {
+        format!("postgresql://postgres@127.0.0.1:{}/{DATABASE}", self.port())
     }
 
     /// Changes a setting of the server for sessions to come.

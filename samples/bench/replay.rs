@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 use splitproof_capture::trace::{Engine, Kind, Outcome, Reader};
-use splitproof_samples::sandbox::DATABASE;
 
 use crate::decode::Packets;
 use crate::tool;
@@ -15,13 +14,13 @@ pub const ROUNDS: usize = 3;
 
 /// Replays the trace that decoding left. The rate is that of the run's own rows, from the first statement's start to the last
 /// one's end.
-pub fn rate(engine: Engine, superuser: &str, port: u16, folder: &Path) -> Result<f64> {
+pub fn rate(engine: Engine, url: &str, folder: &Path) -> Result<f64> {
     let pair = folder.join(format!("{engine}-direct.toml"));
     std::fs::write(
         &pair,
         format!(
-            "engine = \"{engine}\"\n[router]\nurl = \"{engine}://127.0.0.1:{port}/\"\n\n[[node]]\nname = \"primary\"\n\
-             role = \"primary\"\nurl = \"{engine}://{superuser}@127.0.0.1:{port}/{DATABASE}\"\nevidence = \"none\"\n"
+            "engine = \"{engine}\"\n[router]\nurl = \"{url}\"\n\n\
+             [[node]]\nname = \"primary\"\nrole = \"primary\"\nurl = \"{url}\"\nevidence = \"none\"\n"
         ),
     )?;
     let run = folder.join(format!("{engine}-run"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use splitproof_capture::trace::Engine;
 use splitproof_samples::record::Recorder;
-use splitproof_samples::sandbox::{Plan, Sandbox};
+use splitproof_samples::sandbox::{DATABASE, Plan, Sandbox};
 use splitproof_samples::sysbench::Sysbench;
 
 use crate::decode::Packets;
@@ -21,10 +21,8 @@ pub struct Server {
 
 /// Measures our replay and sysbench with the same statements over the same number of connections.
 pub fn measure(server: &Server, folder: &Path) -> Result<Vec<Figure>> {
-    let [sysbench, ours] = medians(
-        replay::ROUNDS,
-        [&mut || server.drive(), &mut || replay::rate(Engine::Mysql, "root", server.port(), folder)],
-    )?;
+    let [sysbench, ours] =
+        medians(replay::ROUNDS, [&mut || server.drive(), &mut || replay::rate(Engine::Mysql, &server.url(), folder)])?;
     Ok(vec![Figure {
         name: "mysql_replay_vs_sysbench".to_owned(),
         value: ours / sysbench,
@@ -50,6 +48,11 @@ impl Server {
 
     fn port(&self) -> u16 {
         self.sandbox.ports().primary
+    }
+
+    /// The address of the server's database, for a user who may ask for its role.
+    fn url(&self) -> String {
+        format!("mysql://root@127.0.0.1:{}/{DATABASE}", self.port())
     }
 
     /// One run of sysbench over the text protocol: statements per second, without connecting.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use splitproof_capture::trace::{Kind, LateCause, Outcome, Request, Role};
 
+use super::cursor::{Cursors, Moment};
 use super::key::gives_key;
 use super::open::{Node, Run};
 use super::session::{Transaction, Written, scope};
-use super::snapshot::{AsOf, ReplicaRead, Snapshot};
+use super::snapshot::{AsOf, Snapshot};
 use super::statement::Statement;
 use super::{Error, Statements, sweep};
 use crate::attribution::{Extra, NodeIndex, Pinning, Placed, Placement, Receive, needs_execution};
@@ -36,8 +37,8 @@ pub struct Judgement {
     pub attributed: Attributed,
     /// Executions per node.
     pub executions: Vec<u64>,
-    /// Time that the primary spent on all statements, nanoseconds.
-    pub primary_ns: u64,
+    /// Time that the primary spent on all statements, nanoseconds; `None` where its log is the evidence, which tells no durations.
+    pub primary_ns: Option<u64>,
     /// Requests without their text.
     pub without_text: u64,
     /// Split transactions.
@@ -67,8 +68,8 @@ struct Pending {
     scope: Scope,
     /// What it reads.
     reads: Scope,
-    /// The replica that answered it.
-    read: Option<ReplicaRead>,
+    /// Of a read on a replica, the execution whose data it shows.
+    read: Option<Moment>,
     /// Which state of the data its answer shows.
     as_of: AsOf,
     end_ns: i64,
@@ -80,6 +81,7 @@ struct Session {
     intents: intent::Session,
     transaction: Transaction,
     snapshot: Snapshot,
+    cursors: Cursors,
 }
 
 struct Judging<'a> {
@@ -162,10 +164,11 @@ impl<'a> Judging<'a> {
         {
             session.transaction.name(name, self.statements.prepared(&request));
         }
-        let statement = match needed {
-            true => session.transaction.resolve(self.statements.of(&request)),
+        let asked = match needed {
+            true => self.statements.of(&request),
             false => Arc::new(Statement::default()),
         };
+        let statement = session.transaction.resolve(asked.clone());
         let statement = match &verdict.pin {
             Some(Pin::TemporaryTable(table)) if statement.is_write() || verdict.intent == Intent::Same => {
                 Arc::new(statement.without_temporary(table))
@@ -203,10 +206,10 @@ impl<'a> Judging<'a> {
         }
         if needed && verdict.control.is_none() && request.outcome == Outcome::Ok {
             self.states.step(&step, inside);
-            // What is split inside a transaction is found there.
-            if self.ties.is_lost(&step) && !inside {
-                self.states.pinned(&step);
-            }
+        }
+        // What is split inside a transaction is found there.
+        if needed && verdict.control.is_none() && self.ties.is_lost(&step) && !inside {
+            self.states.pinned(&step);
         }
         if verdict.intent == Intent::Same && verdict.on_primary && verdict.control.is_none() && !inside {
             let elsewhere = nodes.as_deref().is_some_and(|nodes| nodes.iter().any(|&node| !self.is_primary(node)));
@@ -218,15 +221,8 @@ impl<'a> Judging<'a> {
             self.transactions.end(request.session);
             self.states.end_transaction(request.session, committed);
         }
-        // What failed has written nothing.
-        if statement.is_write()
-            && request.outcome != Outcome::Error
-            && let Some(why) = &statement.writes_vary
-            && !(statement.may_give_key && gives_key(&request))
-        {
-            self.taint(&request, &statement, why);
-        }
-        if statement.writes_any && request.outcome == Outcome::Ok {
+        self.taint(&request, &statement);
+        if (statement.writes_any || statement.redefines) && request.outcome == Outcome::Ok {
             self.unknown_writes_ns.get_or_insert(request.start_ns);
         }
         if !effect.committed.is_empty() {
@@ -243,14 +239,17 @@ impl<'a> Judging<'a> {
         row.varies = statement.varies.clone();
         row.answer =
             if statement.ordered { request.checksum_rows } else { request.checksum_rowset }.map(u128::to_le_bytes);
-        let mut read = self.replica_read(&request, &statement, &placement, destination);
-        if let Some(ReplicaRead { start_ns, .. }) = read {
-            self.own_open_write(&mut row, &request, &statement, &earlier_writes, start_ns);
+        let here = self.on_replica(&request, &placement, destination);
+        let session = self.sessions.entry(request.session).or_default();
+        let shown = here.map(|now| session.cursors.shown_by(&request, &asked, now));
+        let mut read = shown.filter(|_| !statement.read_scope().is_empty());
+        if let (Some(_), Some(now)) = (read, here) {
+            self.own_open_write(&mut row, &request, &statement, &earlier_writes, now.start_ns);
         }
         let end_ns = request.end_ns().unwrap_or(request.start_ns);
         let mut as_of = AsOf { from_ns: request.start_ns, to_ns: end_ns };
         if let Some(session) = self.sessions.get_mut(&request.session).filter(|_| needed) {
-            as_of = session.snapshot.step(&request, &verdict, !earlier_writes.is_empty(), &mut read);
+            as_of = session.snapshot.step(&request, &verdict, &statement, !earlier_writes.is_empty(), &mut read);
         }
         let (scope, reads) = (statement.scope(), statement.read_scope());
         self.pending.push_back(Pending { row, scope, reads, read, as_of, end_ns });
@@ -301,19 +300,10 @@ impl<'a> Judging<'a> {
         execution.end_ns.map(|end| end.saturating_sub(execution.start_ns))
     }
 
-    /// The replica that answered a statement with tables, when only replicas did.
-    fn replica_read(
-        &self,
-        request: &Request,
-        statement: &Statement,
-        placement: &Placement,
-        destination: Option<Destination>,
-    ) -> Option<ReplicaRead> {
+    /// The replica that answered a statement, when only replicas did.
+    fn on_replica(&self, request: &Request, placement: &Placement, destination: Option<Destination>) -> Option<Moment> {
         let Placement::Decided(sites) = placement else { return None };
-        if destination != Some(Destination::Replica)
-            || request.outcome != Outcome::Ok
-            || statement.read_scope().is_empty()
-        {
+        if destination != Some(Destination::Replica) || request.outcome != Outcome::Ok {
             return None;
         }
         let site = sites.first()?;
@@ -322,7 +312,7 @@ impl<'a> Judging<'a> {
             None => (request.start_ns, request.end_ns()),
         };
         let end_ns = end_ns.or(request.end_ns()).unwrap_or(start_ns);
-        Some(ReplicaRead { node: site.node, sent_ns: request.start_ns, start_ns, end_ns })
+        Some(Moment { node: site.node, sent_ns: request.start_ns, start_ns, end_ns })
     }
 
     /// A read on a replica inside a transaction cannot see what that transaction wrote on the primary.
@@ -345,9 +335,14 @@ impl<'a> Judging<'a> {
         }
     }
 
-    fn taint(&mut self, request: &Request, statement: &Statement, why: &Arc<str>) {
+    fn taint(&mut self, request: &Request, statement: &Statement) {
         let at_ns = request.start_ns;
-        for table in &statement.writes {
+        // What failed has written nothing.
+        if request.outcome == Outcome::Error || statement.written_vary.is_empty() {
+            return;
+        }
+        let given: &[Arc<str>] = if gives_key(request) { &statement.keys_asked } else { &[] };
+        for (table, why) in statement.written_vary.iter().filter(|(table, _)| !given.contains(table)) {
             self.tainted.entry(table.clone()).or_insert_with(|| (at_ns, why.clone()));
         }
     }
@@ -410,7 +405,7 @@ impl<'a> Judging<'a> {
         });
         row.tainted = tainted.next().map(|(_, (_, why))| why.clone());
         row.unknown_writes = !scope.is_empty() && self.unknown_writes_ns.is_some_and(|since_ns| since_ns < *end_ns);
-        let Some(ReplicaRead { node, sent_ns, start_ns, end_ns }) = *read else { return };
+        let Some(Moment { node, sent_ns, start_ns, end_ns }) = *read else { return };
         let Some(node) = self.names.get(node) else { return };
         let read = Read { node, session, scope: reads, sent_ns, start_ns, end_ns };
         // A write of its own open transaction, which it has missed for certain, may not be the oldest that it missed.

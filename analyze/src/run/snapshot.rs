@@ -1,9 +1,11 @@
 //! Which state of the data an answer shows.
 
 use splitproof_capture::sql::Effect;
-use splitproof_capture::trace::Request;
+use splitproof_capture::trace::{Outcome, Request};
 
-use crate::attribution::{NodeIndex, is_mysql};
+use super::cursor::Moment;
+use super::statement::Statement;
+use crate::attribution::is_mysql;
 use crate::intent::{Control, Verdict};
 
 /// When the state was taken that an answer shows: not before and not after these times.
@@ -11,18 +13,6 @@ use crate::intent::{Control, Verdict};
 pub(super) struct AsOf {
     pub from_ns: i64,
     pub to_ns: i64,
-}
-
-/// A read that a replica answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ReplicaRead {
-    /// The replica.
-    pub node: NodeIndex,
-    /// When the client asked for the state that the answer shows.
-    pub sent_ns: i64,
-    /// When the node took that state.
-    pub start_ns: i64,
-    pub end_ns: i64,
 }
 
 /// The state that the open transaction of a session has kept from its first read on, where its isolation does that (REPEATABLE
@@ -35,7 +25,7 @@ pub(super) struct Snapshot {
     /// The end of the first read.
     taken_ns: Option<i64>,
     /// How that was answered.
-    read: Option<ReplicaRead>,
+    read: Option<Moment>,
 }
 
 impl Snapshot {
@@ -46,7 +36,14 @@ impl Snapshot {
 
     /// Takes the session's next statement, and the replica that answered it; `wrote` when the transaction has written before it.
     /// Says which state its answer shows, and puts the replica's read at the time of that state.
-    pub fn step(&mut self, request: &Request, verdict: &Verdict, wrote: bool, read: &mut Option<ReplicaRead>) -> AsOf {
+    pub fn step(
+        &mut self,
+        request: &Request,
+        verdict: &Verdict,
+        statement: &Statement,
+        wrote: bool,
+        read: &mut Option<Moment>,
+    ) -> AsOf {
         let end_ns = request.end_ns().unwrap_or(request.start_ns);
         let now = AsOf { from_ns: request.start_ns, to_ns: end_ns };
         if verdict.transaction.is_none() || matches!(verdict.control, Some(Control::Commit | Control::Rollback)) {
@@ -58,7 +55,8 @@ impl Snapshot {
             *self =
                 Snapshot { transaction: verdict.transaction, from_ns: request.start_ns, taken_ns: None, read: None };
         }
-        if !verdict.snapshot {
+        // InnoDB takes the state when a table is read, and not before.
+        if !verdict.snapshot || statement.scope().is_empty() {
             return now;
         }
         let all = |wanted: fn(Effect) -> bool| {
@@ -73,7 +71,7 @@ impl Snapshot {
             // What a transaction changed itself it sees on top of rows that were the newest then.
             return AsOf { from_ns: self.from_ns, to_ns: end_ns };
         }
-        if self.taken_ns.is_none() {
+        if self.taken_ns.is_none() && request.outcome == Outcome::Ok {
             (self.taken_ns, self.read) = (Some(end_ns), *read);
         }
         if let (Some(first), Some(this)) = (self.read, &mut *read)

@@ -20,7 +20,7 @@ macro_rules! losses {
                 match self { $(Loss::$name => $text,)* }
             }
 
-            /// What is counted: packets, bytes, sessions, messages or lines.
+            /// What is counted: packets, bytes, sessions, messages, requests, rows or logs.
             pub fn unit(self) -> &'static str {
                 match self { $(Loss::$name => $unit,)* }
             }
@@ -72,6 +72,14 @@ losses! {
     CopyLimit = "copy_limit", "bytes";
     /// Statement text, parameters and COPY data beyond 512 MiB in one request; the request is kept without them.
     Oversized = "oversized", "bytes";
+    /// The server's log holds only the beginning of the text; the request is kept and marked as truncated.
+    LogText = "log_text", "requests";
+    /// A row of the server's log of a kind that is not known.
+    LogRow = "log_row", "rows";
+    /// A row of the server's log whose time is not known, because it does not follow the one before it in any time zone.
+    LogTime = "log_time", "rows";
+    /// The server's log could not be read to its end, or was switched off or emptied meanwhile.
+    LogGap = "log_gap", "logs";
 }
 
 /// How much was lost, by reason.
