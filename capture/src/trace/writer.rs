@@ -37,14 +37,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual sizes: 32768 rows or 64 MiB in a file, and no limit by time.
+    /// The usual sizes: 65536 rows or 64 MiB in a file, and no limit by time.
     pub fn new(engine: Engine, source: impl Into<String>) -> Self {
         Options {
             engine,
             source: source.into(),
             inputs: Vec::new(),
             existing: Existing::Refuse,
-            flush_rows: 32_768,
+            flush_rows: 65_536,
             flush_bytes: 64 << 20,
             flush_every: None,
         }
@@ -118,7 +118,8 @@ impl Writer {
             rows += 1;
         }
         if rows > 0 {
-            file.group::<Shape>(&Shape::finish(&mut builders), 0..rows)?;
+            file.rows::<Shape>(Shape::finish(&mut builders))?;
+            file.end_group()?;
         }
         let seal = file.finish()?;
         self.shared.update(|manifest| {
@@ -224,7 +225,8 @@ impl PositionWriter {
     fn flush(&mut self) -> Result<(), Error> {
         let rows = std::mem::take(&mut self.waiting);
         self.rows += rows as u64;
-        self.file.group::<Position>(&Position::finish(&mut self.builders), 0..rows)
+        self.file.rows::<Position>(Position::finish(&mut self.builders))?;
+        self.file.end_group()
     }
 
     /// Ends the file.
