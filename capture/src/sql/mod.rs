@@ -10,6 +10,7 @@
 
 mod dialect;
 mod facts;
+mod glance;
 mod hint;
 mod kind;
 mod lexer;
@@ -24,6 +25,7 @@ mod state;
 
 pub use dialect::Dialect;
 pub use facts::{Effect, Facts, Function, Relation, RowLock, Setting, Statement};
+pub(crate) use glance::{Copies, Forgets, copies, forgets, has_parameters};
 pub use kind::{Discard, HandlerVerb, Isolation, StatementKind, TransactionMode, XaVerb};
 pub use password::mask_password;
 pub use prepared::{Prepared, prepared};

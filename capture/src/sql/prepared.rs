@@ -42,11 +42,7 @@ fn one<'a>(sql: &'a [u8], statement: &[Token]) -> Option<Prepared<'a>> {
     if !is(prepare, b"prepare") {
         return None;
     }
-    let name = match (name.kind, piece(name)) {
-        (Kind::Word, word) => word.to_ascii_lowercase(),
-        (Kind::Quoted, [b'"', inner @ .., b'"']) => unquoted(inner),
-        _ => return None,
-    };
+    let name = self::name(sql, name)?;
     // Types stand in parentheses, so that the first AS outside of them is the one. PREPARE TRANSACTION has none.
     let mut depth = 0_u32;
     let at = rest.iter().position(|token| {
@@ -60,6 +56,15 @@ fn one<'a>(sql: &'a [u8], statement: &[Token]) -> Option<Prepared<'a>> {
     let body = rest.get(at + 1..)?;
     let (start, end) = (body.first()?.start, body.last()?.end);
     Some(Prepared { name, body: sql.get(start..end)? })
+}
+
+/// The name that an identifier stands for.
+pub(super) fn name(sql: &[u8], token: &Token) -> Option<Vec<u8>> {
+    match (token.kind, sql.get(token.start..token.end)?) {
+        (Kind::Word, word) => Some(word.to_ascii_lowercase()),
+        (Kind::Quoted, [b'"', inner @ .., b'"']) => Some(unquoted(inner)),
+        _ => None,
+    }
 }
 
 /// A doubled quote stands for one.

@@ -20,7 +20,10 @@ macro_rules! losses {
                 match self { $(Loss::$name => $text,)* }
             }
 
-            /// What is counted: packets, bytes, sessions, messages or lines.
+            /// The unit of the entries of a log, each of which is part of a request or counted once.
+            pub const ENTRIES: &str = "entries";
+
+            /// What is counted: packets, bytes, sessions, messages, requests or entries of a log.
             pub fn unit(self) -> &'static str {
                 match self { $(Loss::$name => $unit,)* }
             }
@@ -72,6 +75,24 @@ losses! {
     CopyLimit = "copy_limit", "bytes";
     /// Statement text, parameters and COPY data beyond 512 MiB in one request; the request is kept without them.
     Oversized = "oversized", "bytes";
+    /// The entry of the log tells of the server's own work: a start, a checkpoint, a vacuum, replication.
+    LogServer = "log_server", "entries";
+    /// The entry of the log tells of a connection, and another one tells the same or more of it.
+    LogConnection = "log_connection", "entries";
+    /// The entry of the log is a message in a session and no statement: a warning, a temporary file, a wait for a lock.
+    LogMessage = "log_message", "entries";
+    /// The entry of the log is the plan of a statement, as auto_explain writes it.
+    LogPlan = "log_plan", "entries";
+    /// The entry of the log holds a duration without a statement, and none was logged before it.
+    LogDuration = "log_duration", "entries";
+    /// The entry of the log is not whole: its file begins or ends within it, or was damaged there.
+    LogTruncated = "log_truncated", "entries";
+    /// The entry of the log is not of the form that was asked for.
+    LogMalformed = "log_malformed", "entries";
+    /// The data of a COPY is not in a log; the request is kept without it, and a replay lets it fail.
+    LogCopyData = "log_copy_data", "requests";
+    /// The parameters of an execution are not in the log, or are cut there; the request is kept without them.
+    LogParameters = "log_parameters", "requests";
 }
 
 /// How much was lost, by reason.

@@ -1,0 +1,61 @@
+//! The formats by name.
+
+use super::postgresql::{self, Prefix};
+use super::{Reader, Zone};
+use crate::trace::Engine;
+
+macro_rules! formats {
+    ($($(#[doc = $doc:literal])* $name:ident = $word:literal, $engine:ident;)*) => {
+        /// A kind of server log.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Format { $($(#[doc = $doc])* $name,)* }
+
+        impl Format {
+            /// Every format.
+            pub const ALL: &[Format] = &[$(Format::$name),*];
+
+            /// The name on the command line.
+            pub fn name(self) -> &'static str {
+                match self { $(Format::$name => $word,)* }
+            }
+
+            /// The kind of server that the statements are for.
+            pub fn engine(self) -> Engine {
+                match self { $(Format::$name => Engine::$engine,)* }
+            }
+
+            /// What it is, for `--help`.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Format::$name => concat!($($doc),*).trim_ascii(),)* }
+            }
+        }
+    };
+}
+
+formats! {
+    /// PostgreSQL's csvlog, of any version
+    PostgresqlCsv = "postgresql-csv", Postgresql;
+}
+
+/// What the log itself does not tell.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The zone of times that are written without one, or with one that can be read in several ways.
+    pub zone: Option<Zone>,
+    /// PostgreSQL: `log_line_prefix`; `None` recognises the usual ones.
+    pub prefix: Option<Prefix>,
+}
+
+impl Format {
+    /// The format of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Format::ALL.iter().copied().find(|format| format.name() == name)
+    }
+
+    /// Something that reads it.
+    pub(super) fn reader(self, settings: &Settings) -> Box<dyn Reader> {
+        match self {
+            Format::PostgresqlCsv => Box::new(postgresql::Csv::new(settings)),
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Server logs become requests.
+
+mod postgresql_csv;
+pub mod scene;
