@@ -1,6 +1,9 @@
 //! The formats by name.
 
+use super::maxscale;
+use super::mysql;
 use super::postgresql::{self, Prefix};
+use super::proxysql;
 use super::{Reader, Zone};
 use crate::trace::Engine;
 
@@ -35,6 +38,16 @@ macro_rules! formats {
 formats! {
     /// PostgreSQL's csvlog, of any version
     PostgresqlCsv = "postgresql-csv", Postgresql;
+    /// The general log of MySQL and MariaDB, of any version
+    MysqlGeneral = "mysql-general", Mysql;
+    /// The slow log of MySQL, MariaDB and Percona Server, of any version
+    MysqlSlow = "mysql-slow", Mysql;
+    /// ProxySQL's events log as JSON (mysql-eventslog_format 2)
+    ProxysqlJson = "proxysql-json", Mysql;
+    /// ProxySQL's events log in its binary format, of any version (mysql-eventslog_format 1)
+    ProxysqlBinary = "proxysql-binary", Mysql;
+    /// MaxScale's query log (QLA filter), of any version
+    MaxscaleQla = "maxscale-qla", Mysql;
 }
 
 /// What the log itself does not tell.
@@ -56,6 +69,11 @@ impl Format {
     pub(super) fn reader(self, settings: &Settings) -> Box<dyn Reader> {
         match self {
             Format::PostgresqlCsv => Box::new(postgresql::Csv::new(settings)),
+            Format::MysqlGeneral => Box::new(mysql::General::new(settings)),
+            Format::MysqlSlow => Box::new(mysql::Slow::new(settings)),
+            Format::ProxysqlJson => Box::new(proxysql::Json::new(settings)),
+            Format::ProxysqlBinary => Box::new(proxysql::Binary::new(settings)),
+            Format::MaxscaleQla => Box::new(maxscale::Qla::new(settings)),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! - [`Source`]: the files in order, opened and decompressed (`source`, `input`); one [`Format`] for all of them
 //! - [`Format`]: the formats by name. Each is one implementation of `Reader` in a folder of its engine or router
 //! - `Records`: where a reader accounts for every entry and puts its rows (`records`)
-//! - `Sessions`: the sessions of a log by what names them there, and the order of their rows (`sessions`)
+//! - `Sessions`: the sessions of a log by what names them there, and the order of their rows (`sessions`, `lanes`)
 //! - `time`: time stamps and zones
 //! - [`Statistics`]: the figures of the closing summary
 //!
@@ -15,7 +15,11 @@
 mod error;
 mod format;
 mod input;
+mod lanes;
+mod maxscale;
+mod mysql;
 mod postgresql;
+mod proxysql;
 mod records;
 mod sessions;
 mod source;

@@ -89,8 +89,12 @@ losses! {
     LogTruncated = "log_truncated", "entries";
     /// The entry of the log is not of the form that was asked for.
     LogMalformed = "log_malformed", "entries";
-    /// The data of a COPY is not in a log; the request is kept without it, and a replay lets it fail.
+    /// The entry of the log is of a prepared statement that it does not name: a reset, a fetch, data ahead of no execution.
+    LogStatement = "log_statement", "entries";
+    /// The data of a COPY or LOAD DATA LOCAL is not in a log; the request is kept without it, and a replay lets a COPY fail.
     LogCopyData = "log_copy_data", "requests";
+    /// The text of a statement is not in the log as it was sent: characters were replaced, or it is missing; the request is kept.
+    LogText = "log_text", "requests";
     /// The parameters of an execution are not in the log, or are cut there; the request is kept without them.
     LogParameters = "log_parameters", "requests";
 }

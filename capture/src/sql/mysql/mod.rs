@@ -9,6 +9,7 @@
 
 mod digest;
 mod facts;
+mod glance;
 mod keyword;
 mod lexer;
 mod literal;
@@ -19,6 +20,7 @@ mod split;
 
 pub use digest::digest_text;
 pub use facts::facts;
+pub(crate) use glance::{ends_in_line_comment, has_parameters, loads_local, prepares_and_executes};
 pub use mode::{Family, Mode, Server};
 pub use password::mask_password;
 pub use shape::{Normalizer, normalize, shape_id};
