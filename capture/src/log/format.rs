@@ -35,6 +35,10 @@ macro_rules! formats {
 formats! {
     /// PostgreSQL's csvlog, of any version
     PostgresqlCsv = "postgresql-csv", Postgresql;
+    /// PostgreSQL's jsonlog, also as CloudNativePG, Google Cloud SQL and Docker wrap it
+    PostgresqlJson = "postgresql-json", Postgresql;
+    /// PostgreSQL's text log, from stderr or syslog, with any log_line_prefix
+    PostgresqlStderr = "postgresql-stderr", Postgresql;
 }
 
 /// What the log itself does not tell.
@@ -42,6 +46,8 @@ formats! {
 pub struct Settings {
     /// The zone of times that are written without one, or with one that can be read in several ways.
     pub zone: Option<Zone>,
+    /// The year in which a log begins whose times do not tell it; `None` takes the last one that is possible.
+    pub year: Option<i16>,
     /// PostgreSQL: `log_line_prefix`; `None` recognises the usual ones.
     pub prefix: Option<Prefix>,
 }
@@ -56,6 +62,8 @@ impl Format {
     pub(super) fn reader(self, settings: &Settings) -> Box<dyn Reader> {
         match self {
             Format::PostgresqlCsv => Box::new(postgresql::Csv::new(settings)),
+            Format::PostgresqlJson => Box::new(postgresql::Json::new(settings)),
+            Format::PostgresqlStderr => Box::new(postgresql::Stderr::new(settings)),
         }
     }
 }
