@@ -118,6 +118,9 @@ pub enum Command {
         /// Zone of times that are written without one or with an ambiguous one, such as Europe/Berlin or +02:00
         #[arg(long, value_name = "ZONE")]
         timezone: Option<Zone>,
+        /// The year in which the log begins, for syslog's times [default: the last one that is possible]
+        #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(i16).range(1970..=9999))]
+        year: Option<i16>,
         /// PostgreSQL's log_line_prefix, for postgresql-stderr [default: the usual ones are recognised]
         #[arg(long, value_name = "PREFIX")]
         log_line_prefix: Option<Prefix>,

@@ -94,8 +94,8 @@ impl TryFrom<Flags> for Plan {
                 duration: duration(&time)?,
                 output: output.into(),
             }),
-            Command::Log { format, timezone, log_line_prefix, summary, output, files } => {
-                let settings = Settings { zone: timezone, prefix: log_line_prefix };
+            Command::Log { format, timezone, year, log_line_prefix, summary, output, files } => {
+                let settings = Settings { zone: timezone, year, prefix: log_line_prefix };
                 Plan::Log(Log { source: log::Source { format, settings, files }, output: Output::new(output, summary) })
             }
             Command::Show { shapes, rebuild, format, trace } => {

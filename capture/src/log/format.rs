@@ -2,6 +2,7 @@
 
 use super::maxscale;
 use super::mysql;
+use super::pgpool;
 use super::postgresql::{self, Prefix};
 use super::proxysql;
 use super::{Reader, Zone};
@@ -38,6 +39,10 @@ macro_rules! formats {
 formats! {
     /// PostgreSQL's csvlog, of any version
     PostgresqlCsv = "postgresql-csv", Postgresql;
+    /// PostgreSQL's jsonlog, also as CloudNativePG, Google Cloud SQL and Docker wrap it
+    PostgresqlJson = "postgresql-json", Postgresql;
+    /// PostgreSQL's text log, from stderr or syslog, with any log_line_prefix
+    PostgresqlStderr = "postgresql-stderr", Postgresql;
     /// The general log of MySQL and MariaDB, of any version
     MysqlGeneral = "mysql-general", Mysql;
     /// The slow log of MySQL, MariaDB and Percona Server, of any version
@@ -48,6 +53,8 @@ formats! {
     ProxysqlBinary = "proxysql-binary", Mysql;
     /// MaxScale's query log (QLA filter), of any version
     MaxscaleQla = "maxscale-qla", Mysql;
+    /// pgpool-II's log, of log_client_messages, log_statement or log_per_node_statement
+    Pgpool = "pgpool", Postgresql;
 }
 
 /// What the log itself does not tell.
@@ -55,6 +62,8 @@ formats! {
 pub struct Settings {
     /// The zone of times that are written without one, or with one that can be read in several ways.
     pub zone: Option<Zone>,
+    /// The year in which a log begins whose times do not tell it; `None` takes the last one that is possible.
+    pub year: Option<i16>,
     /// PostgreSQL: `log_line_prefix`; `None` recognises the usual ones.
     pub prefix: Option<Prefix>,
 }
@@ -69,11 +78,14 @@ impl Format {
     pub(super) fn reader(self, settings: &Settings) -> Box<dyn Reader> {
         match self {
             Format::PostgresqlCsv => Box::new(postgresql::Csv::new(settings)),
+            Format::PostgresqlJson => Box::new(postgresql::Json::new(settings)),
+            Format::PostgresqlStderr => Box::new(postgresql::Stderr::new(settings)),
             Format::MysqlGeneral => Box::new(mysql::General::new(settings)),
             Format::MysqlSlow => Box::new(mysql::Slow::new(settings)),
             Format::ProxysqlJson => Box::new(proxysql::Json::new(settings)),
             Format::ProxysqlBinary => Box::new(proxysql::Binary::new(settings)),
             Format::MaxscaleQla => Box::new(maxscale::Qla::new(settings)),
+            Format::Pgpool => Box::new(pgpool::Pgpool::new(settings)),
         }
     }
 }

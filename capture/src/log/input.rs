@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::UNIX_EPOCH;
 
 use flate2::bufread::MultiGzDecoder;
 
 use super::Error;
+use crate::clock::Clock;
 
 /// Bytes that are read and decompressed together.
 const BUFFER: usize = 128 << 10;
@@ -51,6 +53,8 @@ pub(super) struct Input {
     damage: Option<io::Error>,
     /// The first line ended as Windows ends lines.
     returns: bool,
+    /// When the file was last written, nanoseconds since 1970 UTC; for other inputs now.
+    written_ns: i64,
 }
 
 /// A line without its end.
@@ -72,7 +76,13 @@ impl Input {
             true => Box::new(io::stdin()),
             false => Box::new(File::open(path).map_err(unreadable)?),
         };
-        Self::over(path, raw, stop)
+        let mut input = Self::over(path, raw, stop)?;
+        let written = fs::metadata(path).and_then(|metadata| metadata.modified());
+        let since_1970 = written.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        if let Some(ns) = since_1970.and_then(|since| i64::try_from(since.as_nanos()).ok()) {
+            input.written_ns = ns;
+        }
+        Ok(input)
     }
 
     /// Over any bytes; `path` is for messages.
@@ -108,6 +118,7 @@ impl Input {
             bytes: 0,
             damage: None,
             returns: false,
+            written_ns: Clock::start().now_ns(),
         })
     }
 
@@ -127,9 +138,19 @@ impl Input {
         &self.path
     }
 
+    /// When it was last written, nanoseconds since 1970 UTC.
+    pub fn written_ns(&self) -> i64 {
+        self.written_ns
+    }
+
     /// Bytes taken from the file so far, compressed as they may be.
     pub fn taken(&self) -> u64 {
         self.taken.get()
+    }
+
+    /// Whether it was told to stop before its end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// Lines so far.
@@ -200,7 +221,7 @@ impl Input {
     }
 
     fn is_over(&self) -> bool {
-        self.damage.is_some() || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+        self.damage.is_some() || self.is_stopped()
     }
 }
 

@@ -6,7 +6,7 @@
 //! - [`Format`]: the formats by name. Each is one implementation of `Reader` in a folder of its engine or router
 //! - `Records`: where a reader accounts for every entry and puts its rows (`records`)
 //! - `Sessions`: the sessions of a log by what names them there, and the order of their rows (`sessions`, `lanes`)
-//! - `time`: time stamps and zones
+//! - `time`: time stamps and zones; `syslog`: lines that went through syslog
 //! - [`Statistics`]: the figures of the closing summary
 //!
 //! An entry is what the server logged at one time: a line of text with the lines that continue it, a record of CSV, an
@@ -18,12 +18,14 @@ mod input;
 mod lanes;
 mod maxscale;
 mod mysql;
+mod pgpool;
 mod postgresql;
 mod proxysql;
 mod records;
 mod sessions;
 mod source;
 mod statistics;
+mod syslog;
 mod time;
 
 pub use error::Error;

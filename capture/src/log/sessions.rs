@@ -54,6 +54,12 @@ impl<S> Default for Sessions<S> {
 }
 
 impl<S: Default> Sessions<S> {
+    /// A number for a session that has no name in the log.
+    pub fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
     /// The session of this name. It begins where the name is new.
     pub fn get(&mut self, name: &str) -> &mut Session<S> {
         self.now += 1;
@@ -101,7 +107,7 @@ impl<S: Default> Sessions<S> {
 
 impl<S: Default> Session<S> {
     fn new(number: u64) -> Self {
-        Session { number, context: Context::default(), state: S::default(), seq: 0, not_before_ns: i64::MIN, seen: 0 }
+        Session { number, context: Context::default(), state: S::default(), seq: 0, not_before_ns: 0, seen: 0 }
     }
 }
 

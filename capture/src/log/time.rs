@@ -216,6 +216,42 @@ fn abbreviation(zone: &[u8]) -> Option<Offset> {
     seconds(minutes * 60)
 }
 
+/// The year of stamps that do not tell it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Years {
+    /// The year and the month of the latest stamp.
+    last: Option<(i16, i8)>,
+    until: jiff::civil::Date,
+}
+
+impl Years {
+    /// Of a log that was last written then, nanoseconds since 1970 UTC.
+    pub fn until(ns: i64) -> Self {
+        let timestamp = jiff::Timestamp::from_nanosecond(ns.into()).unwrap_or_default();
+        // It may have been a day later there.
+        let until = Offset::UTC.to_datetime(timestamp).date();
+        Years { last: None, until: until.tomorrow().unwrap_or(until) }
+    }
+
+    /// Of a log that begins in this year.
+    pub fn from(year: i16) -> Self {
+        Years { last: Some((year, 0)), until: jiff::civil::Date::MAX }
+    }
+
+    /// The year of the next stamp: the one of the stamp before it, unless the year changed between them.
+    pub fn of(&mut self, month: i8, day: i8) -> i16 {
+        let year = match self.last {
+            Some((year, 12)) if month == 1 => year.saturating_add(1),
+            Some((year, 1)) if month == 12 => year.saturating_sub(1),
+            Some((year, _)) => year,
+            None if (month, day) > (self.until.month(), self.until.day()) => self.until.year() - 1,
+            None => self.until.year(),
+        };
+        self.last = Some((year, month));
+        year
+    }
+}
+
 /// Keeps entries with the same stamp in the order of the log: each is a nanosecond later than the one before.
 #[derive(Debug, Default)]
 pub(super) struct Ticks {

@@ -77,7 +77,7 @@ losses! {
     Oversized = "oversized", "bytes";
     /// The entry of the log tells of the server's own work: a start, a checkpoint, a vacuum, replication.
     LogServer = "log_server", "entries";
-    /// The entry of the log tells of a connection, and another one tells the same or more of it.
+    /// The entry of the log tells of a connection that did not become a session: it was never authorized, or it is for replication.
     LogConnection = "log_connection", "entries";
     /// The entry of the log is a message in a session and no statement: a warning, a temporary file, a wait for a lock.
     LogMessage = "log_message", "entries";
@@ -89,6 +89,10 @@ losses! {
     LogTruncated = "log_truncated", "entries";
     /// The entry of the log is not of the form that was asked for.
     LogMalformed = "log_malformed", "entries";
+    /// The entry of the log tells of a call outside SQL, whose arguments are not in a log.
+    LogFastpath = "log_fastpath", "entries";
+    /// The line was written by another program.
+    LogForeign = "log_foreign", "entries";
     /// The entry of the log is of a prepared statement that it does not name: a reset, a fetch, data ahead of no execution.
     LogStatement = "log_statement", "entries";
     /// The data of a COPY or LOAD DATA LOCAL is not in a log; the request is kept without it, and a replay lets a COPY fail.

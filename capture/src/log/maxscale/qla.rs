@@ -159,7 +159,7 @@ impl Reader for Qla {
         if std::mem::take(&mut self.tail) {
             out.lost(Loss::LogMalformed);
         }
-        self.close(ended, input, out);
+        self.close(ended && !input.is_stopped(), input, out);
         if std::mem::take(&mut self.timeless) {
             out.problem(
                 input.path(),

@@ -214,7 +214,7 @@ impl Reader for Slow {
         if std::mem::take(&mut self.tail) {
             out.lost(Loss::LogMalformed);
         }
-        self.close(ended, input, out);
+        self.close(ended && !input.is_stopped(), input, out);
         self.untimed.end_of_file(input, out, |entry, at_ns, out| {
             let (start_ns, end_ns) = entry.span(at_ns);
             out.entry(input, Some(end_ns));

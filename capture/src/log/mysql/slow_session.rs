@@ -115,7 +115,7 @@ impl Session<Texts> {
     fn ended(&mut self, entry: &Entry<'_>, command: Command, out: &mut Records<'_>) {
         let fields = entry.fields;
         if command == Command::Connect && self.has_begun() {
-            return out.lost(Loss::LogConnection);
+            return out.lost(Loss::LogMessage);
         }
         let start_ns = entry.start_ns;
         let (kind, code) = match command {

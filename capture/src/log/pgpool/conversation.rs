@@ -108,7 +108,7 @@ impl Conversations {
                 session.settle(out);
                 out.lost(Loss::LogFastpath);
             }
-            Message::Front(Front::Other) => out.lost(Loss::LogConnection),
+            Message::Front(Front::Other) => out.lost(Loss::LogMessage),
             Message::Front(front) => session.front(entry, front, out),
             Message::Statement { sql } => session.statement(entry, sql, holds, out),
             Message::Node { node, step } => session.node(entry, node, step, holds, out),

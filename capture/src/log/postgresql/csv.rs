@@ -107,7 +107,7 @@ impl Csv {
             times.read(stamp.get(..zone)?, stamp.get(zone + 1..)?)
         };
         let Some(stamp_ns) = time(0) else { return false };
-        let Some(severity) = field(11).map(|word| Severity::of(word).unwrap_or_default()) else { return false };
+        let Some(severity) = field(11).map(|word| Severity::told(word, field(12))) else { return false };
         let at_ns = self.ticks.next(stamp_ns, RESOLUTION_NS);
         let entry = Entry {
             at_ns,
@@ -117,7 +117,7 @@ impl Csv {
             pid: field(3),
             client: field(4),
             session: field(5),
-            tag: field(6 + 1),
+            tag: field(7),
             severity,
             code: field(12),
             message: field(13).unwrap_or_default(),
@@ -126,7 +126,6 @@ impl Csv {
             statement: field(19),
             application: field(22),
             backend: field(23),
-            truncated: false,
         };
         out.entry(input, Some(at_ns));
         self.conversations.entry(&entry, out);
@@ -158,6 +157,7 @@ impl Reader for Csv {
             self.take(input, out);
         }
         self.advance(self.buffer.len());
+        self.conversations.end_of_file(input, out);
         if let Some(what) = self.times.unknown_zone() {
             out.problem(input.path(), what);
         }

@@ -28,13 +28,11 @@ pub(super) struct Entry<'a> {
     pub context: Option<&'a [u8]>,
     /// The statement that led to the message.
     pub statement: Option<&'a [u8]>,
-    /// Its end is missing.
-    pub truncated: bool,
 }
 
 /// How severe a message is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Severity {
+pub(in crate::log) enum Severity {
     /// LOG, and what is less than an error.
     #[default]
     Log,
@@ -46,27 +44,30 @@ pub(super) enum Severity {
     Note,
 }
 
-/// The severities by the words of the message catalogues. A log is written in the language of `lc_messages`.
-const SEVERITIES: &[(&str, Severity)] = &[
-    ("LOG", Severity::Log),
-    ("ERROR", Severity::Error),
-    ("FATAL", Severity::Fatal),
-    ("PANIC", Severity::Fatal),
-    ("WARNING", Severity::Note),
-    ("NOTICE", Severity::Note),
-    ("INFO", Severity::Note),
-    ("DEBUG", Severity::Note),
-    ("DEBUG1", Severity::Note),
-    ("DEBUG2", Severity::Note),
-    ("DEBUG3", Severity::Note),
-    ("DEBUG4", Severity::Note),
-    ("DEBUG5", Severity::Note),
+const SEVERITIES: &[(&[u8], Severity)] = &[
+    (b"LOG", Severity::Log),
+    (b"ERROR", Severity::Error),
+    (b"FATAL", Severity::Fatal),
+    (b"PANIC", Severity::Fatal),
+    (b"WARNING", Severity::Note),
+    (b"NOTICE", Severity::Note),
+    (b"INFO", Severity::Note),
+    (b"DEBUG", Severity::Note),
+    (b"DEBUG1", Severity::Note),
+    (b"DEBUG2", Severity::Note),
+    (b"DEBUG3", Severity::Note),
+    (b"DEBUG4", Severity::Note),
+    (b"DEBUG5", Severity::Note),
 ];
 
 impl Severity {
-    /// The severity of a word.
-    pub fn of(word: &[u8]) -> Option<Self> {
-        SEVERITIES.iter().find(|(name, _)| name.as_bytes() == word).map(|&(_, severity)| severity)
+    /// The severity of a word and a SQLSTATE. A log is written in the language of `lc_messages`; a word that is not known is
+    /// an error where the SQLSTATE says so.
+    pub fn told(word: &[u8], code: Option<&[u8]>) -> Self {
+        let known = SEVERITIES.iter().find(|(name, _)| *name == word).map(|&(_, severity)| severity);
+        let failed =
+            || code.is_some_and(|code| ![&b"00"[..], b"01", b"02"].iter().any(|class| code.starts_with(class)));
+        known.unwrap_or_else(|| if failed() { Severity::Error } else { Severity::Log })
     }
 }
 
@@ -75,7 +76,7 @@ impl Entry<'_> {
     pub fn is_servers_own(&self) -> bool {
         match self.backend {
             Some(backend) => !matches!(backend, b"client backend" | b"not initialized" | b"parallel worker"),
-            None => self.user.is_none() && self.database.is_none() && self.client.is_none(),
+            None => self.statement.is_none() && self.user.is_none() && self.database.is_none() && self.client.is_none(),
         }
     }
 }

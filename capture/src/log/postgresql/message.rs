@@ -21,6 +21,8 @@ pub(super) enum Message<'a> {
     Authenticated,
     /// `connection authorized: user=U database=D application_name=A …`.
     Authorized { user: Option<&'a [u8]>, database: Option<&'a [u8]>, application: Option<&'a [u8]> },
+    /// `fastpath function call: "name" (OID n)`.
+    Fastpath,
     /// `replication connection authorized: …`, `received replication command: …`.
     Replication,
     /// `disconnection: session time: …`.
@@ -81,8 +83,10 @@ impl<'a> Message<'a> {
         {
             return Some(Message::Replication);
         }
-        // Up to version 7.4 a statement was a `query`.
-        Step::read(text).or_else(|| Some(Step::Query { sql: text.strip_prefix(b"query: ")? })).map(Message::Began)
+        if text.starts_with(b"fastpath function call: ") {
+            return Some(Message::Fastpath);
+        }
+        Step::read(text).map(Message::Began)
     }
 
     fn duration(rest: &'a [u8]) -> Option<Self> {
@@ -101,14 +105,17 @@ impl<'a> Message<'a> {
         if rest.starts_with(b"plan:") {
             return Some(Message::Plan);
         }
-        let step = Step::read(rest).or_else(|| Some(Step::Query { sql: rest.strip_prefix(b"query: ")? }))?;
-        Some(Message::Ended { duration_ns, step })
+        Some(Message::Ended { duration_ns, step: Step::read(rest)? })
     }
 }
 
 impl<'a> Step<'a> {
     fn read(text: &'a [u8]) -> Option<Self> {
-        if let Some(sql) = text.strip_prefix(b"statement: ") {
+        // Up to version 7.4 a statement was a query.
+        if let Some(rest) = text.strip_prefix(b"statement:").or_else(|| text.strip_prefix(b"query:")) {
+            // A blank, or a newline where syslog cut at that blank.
+            let sql =
+                rest.strip_prefix(b" ").or_else(|| rest.strip_prefix(b"\n")).or(rest.is_empty().then_some(rest))?;
             return Some(Step::Query { sql });
         }
         if let Some(rest) = text.strip_prefix(b"execute fetch from ") {
@@ -188,6 +195,9 @@ mod tests {
     fn statements_before_they_run() {
         check("statement: SELECT 1", Message::Began(Step::Query { sql: b"SELECT 1" }));
         check("query: SELECT 1", Message::Began(Step::Query { sql: b"SELECT 1" }));
+        check("statement:\nSELECT 1", Message::Began(Step::Query { sql: b"SELECT 1" }));
+        check("statement:", Message::Began(Step::Query { sql: b"" }));
+        check("statements: 1", Message::Other);
         let execute = |name, portal, again| Message::Began(Step::Execute { name, portal, sql: b"SELECT 1", again });
         check("execute <unnamed>: SELECT 1", execute(b"", b"", false));
         check("execute S_1/C_2: SELECT 1", execute(b"S_1", b"C_2", false));

@@ -21,10 +21,12 @@ const NAMES: usize = 10_000;
 /// What a log told of a session so far.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// When the server accepted the connection, and from where; its entry is not accounted for yet.
+    /// When the server accepted the connection, and from where; its entries are not accounted for yet.
     pub received: Option<Received>,
     /// It streams WAL, and asks no statements.
     pub replicates: bool,
+    /// The row of its end is out.
+    pub gone: bool,
     /// A request of which later entries may tell more.
     pending: Option<Pending>,
     /// The text under each name of a prepared statement, by its digest.
@@ -36,6 +38,8 @@ pub(super) struct State {
 /// A connection that was accepted, and may become a session.
 #[derive(Debug)]
 pub(super) struct Received {
+    /// Entries that told of it so far: received, authenticated.
+    pub entries: u64,
     pub at_ns: i64,
     pub client: Arc<str>,
 }
@@ -57,6 +61,8 @@ enum Stage {
     Parsed,
     /// It was bound, and executed next.
     Bound,
+    /// The session has begun; the server may still refuse it.
+    Connected,
 }
 
 impl Session<State> {
@@ -114,13 +120,28 @@ impl Session<State> {
             out.request(pending.row);
         }
         self.settle(out);
-        if self.state.received.take().is_some() {
-            out.lost(Loss::LogConnection);
-        }
+        let received = self.state.received.take();
+        (0..received.map_or(0, |received| received.entries)).for_each(|_| out.lost(Loss::LogConnection));
     }
 
-    /// A statement failed: the one that was logged before, or one of which nothing else is known.
-    pub fn failed(&mut self, entry: &Entry<'_>, out: &mut Records<'_>) {
+    /// The session has begun.
+    pub fn connected(&mut self, row: Request) {
+        self.state.pending = Some(Pending { row, text: 0, stage: Stage::Connected });
+    }
+
+    /// The session that has just begun is refused. False where it has asked something already.
+    pub fn refused(&mut self, entry: &Entry<'_>, out: &mut Records<'_>) -> bool {
+        let connected = |pending: &mut Pending| pending.stage == Stage::Connected;
+        let Some(Pending { mut row, .. }) = self.state.pending.take_if(connected) else { return false };
+        row.duration_ns = u64::try_from(entry.at_ns.saturating_sub(row.start_ns)).ok();
+        set_error(&mut row, entry);
+        self.finish(row, out);
+        true
+    }
+
+    /// A statement failed: the one that was logged before, or one of which nothing else is known. True where it was logged
+    /// before.
+    pub fn failed(&mut self, entry: &Entry<'_>, out: &mut Records<'_>) -> bool {
         let text = entry.statement.map(xxh3_64);
         let same = |pending: &mut Pending| match text {
             Some(text) => pending.text == text,
@@ -134,13 +155,13 @@ impl Session<State> {
             if row.kind == Kind::Prepare {
                 row.messages.push('S');
             }
-            set_error(&mut row, entry, out);
+            set_error(&mut row, entry);
             self.finish(row, out);
-            return;
+            return true;
         }
         let Some(sql) = entry.statement else {
-            out.lost(if entry.is_servers_own() { Loss::LogServer } else { Loss::LogMessage });
-            return;
+            out.lost(Loss::LogMessage);
+            return false;
         };
         out.opened();
         let step = failed_step(entry, sql);
@@ -148,8 +169,9 @@ impl Session<State> {
         if row.kind == Kind::Prepare {
             row.messages.push('S');
         }
-        set_error(&mut row, entry, out);
+        set_error(&mut row, entry);
         self.finish(row, out);
+        false
     }
 
     /// Puts out a row that is whole.
@@ -173,7 +195,7 @@ impl Session<State> {
             Stage::Parsed if !goes_on => row.messages.push('S'),
             // Its execution was too fast to be logged.
             Stage::Bound => row.duration_ns = None,
-            Stage::Parsed | Stage::Begun => {}
+            Stage::Parsed | Stage::Begun | Stage::Connected => {}
         }
         if goes_on {
             self.state.group = self.state.group.saturating_sub(1);
@@ -212,7 +234,6 @@ impl Session<State> {
         set_text(&mut row, &text);
         row.pipeline_group = Some(self.state.group);
         self.state.group = self.state.group.saturating_add(1);
-        row.truncated = entry.truncated;
         match step {
             Step::Query { .. } => self.state.follow(sql),
             Step::Parse { name, .. } => {
@@ -325,17 +346,19 @@ fn context_params(context: &[u8]) -> Option<Vec<Param>> {
 }
 
 /// Sets what an error says of its request.
-pub(super) fn set_error(row: &mut Request, entry: &Entry<'_>, out: &Records<'_>) {
+pub(super) fn set_error(row: &mut Request, entry: &Entry<'_>) {
     let cancelled = match entry.code {
         Some(code) => code == b"57014",
         None => entry.message.starts_with(b"canceling statement due to "),
     };
     row.outcome = if cancelled { Outcome::Cancelled } else { Outcome::Error };
     row.error_code = entry.code.map(CompactString::from_utf8_lossy);
-    row.error_message = Some(out.intern(first_line(entry.message)));
+    row.error_message = Some(String::from_utf8_lossy(primary(entry.message)).into());
 }
 
-/// An error's primary message. A log adds where in the statement it is.
-fn first_line(message: &[u8]) -> &[u8] {
-    message
+/// An error's primary message, to which the text log adds where in the statement it is.
+fn primary(message: &[u8]) -> &[u8] {
+    let digits = message.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = message.get(..message.len() - digits).filter(|_| digits > 0);
+    rest.and_then(|rest| rest.strip_suffix(b" at character ")).unwrap_or(message)
 }

@@ -138,7 +138,7 @@ impl Objects {
         out.entry(input, None);
         out.lost(match &*name {
             // Of the audit log.
-            _ if name.starts_with("MySQL_Client_") => Loss::LogConnection,
+            _ if name.starts_with("MySQL_Client_") => Loss::LogMessage,
             _ if name.starts_with("Admin_") || name.starts_with("SQLite3_") => Loss::LogServer,
             _ => {
                 self.foreign += u64::from(name.starts_with("PGSQL_"));

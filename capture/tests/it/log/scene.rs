@@ -51,6 +51,16 @@ impl Log {
     }
 }
 
+/// A text log with the prefix `%m [%c] app@shop `, of lines at milliseconds after 2021-01-22 10:00 UTC. A line without a
+/// session is the server's own.
+pub fn stderr(lines: &[(u32, &str, &str)]) -> String {
+    let line = |&(ms, session, text): &(u32, &str, &str)| {
+        let whose = if session.is_empty() { "[1]".to_owned() } else { format!("c={session} app@shop") };
+        format!("2021-01-22 10:00:{:02}.{:03} UTC {whose} {}\n", ms / 1000, ms % 1000, text.replace('\n', "\n\t"))
+    };
+    lines.iter().map(line).collect()
+}
+
 /// Sorts rows as a trace does, and checks that those of each session are in order and complete.
 #[track_caller]
 pub fn in_order(rows: &mut [Request]) {
