@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::conversation::Conversations;
 use super::entry::{Entry, Severity};
+use super::stamp::Stamp;
 use crate::log::time::{Ticks, Times};
 use crate::log::{Input, Reader, Records, Settings};
 use crate::trace::Loss;
@@ -101,11 +102,7 @@ impl Csv {
         }
         let field = |index: usize| self.fields.get(index);
         let times = &mut self.times;
-        let mut time = |index: usize| {
-            let stamp = self.fields.get(index)?;
-            let zone = memchr::memrchr(b' ', stamp)?;
-            times.read(stamp.get(..zone)?, stamp.get(zone + 1..)?)
-        };
+        let mut time = |index: usize| Some(Stamp::read(self.fields.get(index)?)?.resolve(times)?.0);
         let Some(stamp_ns) = time(0) else { return false };
         let Some(severity) = field(11).map(|word| Severity::told(word, field(12))) else { return false };
         let at_ns = self.ticks.next(stamp_ns, RESOLUTION_NS);

@@ -9,7 +9,7 @@ use memchr::memmem;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 
 use super::entry::{Entry, Severity};
-use super::lines::{Framed, Lines};
+use super::lines::{Framed, Lines, Written};
 use crate::log::{Input, Reader, Records, Settings};
 use crate::trace::Loss;
 
@@ -172,6 +172,7 @@ impl Json {
             return unusable(line, true, input, out);
         };
         let time = payload.timestamp.as_ref().and_then(|stamp| self.time(stamp));
+        let time = time.map(|(at_ns, resolution_ns)| Written::At(at_ns, resolution_ns));
         let text = payload.text.0.as_bytes();
         let is_docker = matches!(Kind::of(line), Kind::Docker);
         if is_docker && !text.ends_with(b"\n") && self.partial.len() < WINDOW_BYTES {

@@ -14,7 +14,8 @@ use super::entry::{Entry, Severity};
 use super::guess;
 use super::level::Level;
 use super::prefix::{Head, Prefix};
-use crate::log::time::{Ticks, Times};
+use crate::log::syslog;
+use crate::log::time::{Ticks, Times, Years};
 use crate::log::{Input, Records, Settings};
 use crate::trace::Loss;
 
@@ -29,13 +30,22 @@ const PREFIX_LIMIT: usize = 16;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Framed<'a> {
     pub text: &'a [u8],
-    /// When it was written, nanoseconds since 1970 UTC, and what that does not tell apart.
-    pub time: Option<(i64, i64)>,
+    /// When it was written.
+    pub time: Option<Written<'a>>,
     pub pid: Option<&'a [u8]>,
     /// Number of its entry within the process, and of its part of that, from 1.
     pub part: Option<(u64, u32)>,
     /// Bytes of it that were too many.
     pub cut: u64,
+}
+
+/// When a line was written, by what is around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Written<'a> {
+    /// Nanoseconds since 1970 UTC, and what that does not tell apart.
+    At(i64, i64),
+    /// The stamp of syslog.
+    Syslog(syslog::Time<'a>),
 }
 
 /// Puts lines together.
@@ -50,6 +60,8 @@ pub(super) struct Lines {
     /// There was an entry without a time.
     timeless: bool,
     pub times: Times,
+    /// The year of syslog's stamps in this file.
+    pub years: Years,
     ticks: Ticks,
     last_ns: i64,
     open: HashMap<CompactString, Open>,
@@ -102,6 +114,7 @@ impl Lines {
             strange: 0,
             timeless: false,
             times: Times::new(settings.zone.clone()),
+            years: Years::until(0),
             ticks: Ticks::default(),
             last_ns: 0,
             open: HashMap::new(),
@@ -243,7 +256,11 @@ impl Lines {
         }
         let stamp = match head.time {
             Some(stamp) => stamp.resolve(&mut self.times),
-            None => line.time,
+            None => match line.time {
+                Some(Written::At(at_ns, resolution_ns)) => Some((at_ns, resolution_ns)),
+                Some(Written::Syslog(time)) => time.resolve(&mut self.times, &mut self.years),
+                None => None,
+            },
         };
         if head.time.is_some() && stamp.is_none() {
             return self.orphan(key, line.part, Loss::LogMalformed, input, out);

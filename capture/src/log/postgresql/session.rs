@@ -50,6 +50,8 @@ struct Pending {
     /// Digest of its text.
     text: u64,
     stage: Stage,
+    /// How long its earlier steps took.
+    spent_ns: u64,
 }
 
 /// How far a request is.
@@ -68,44 +70,52 @@ enum Stage {
 impl Session<State> {
     /// A statement was logged before it runs.
     pub fn began(&mut self, entry: &Entry<'_>, step: Step<'_>, out: &mut Records<'_>) {
+        if let Some(pending) = self.state.pending.as_mut().filter(|pending| pending.is_bound(step)) {
+            out.joined();
+            pending.stage = Stage::Begun;
+            return;
+        }
         out.opened();
         let row = self.open(entry.at_ns, step, entry, out);
-        self.state.pending = Some(Pending { row, text: xxh3_64(step.sql()), stage: Stage::Begun });
+        self.state.pending = Some(Pending { row, text: xxh3_64(step.sql()), stage: Stage::Begun, spent_ns: 0 });
     }
 
     /// A step has ended that was not logged before.
     pub fn ended_step(&mut self, entry: &Entry<'_>, duration_ns: u64, step: Step<'_>, out: &mut Records<'_>) {
-        let start_ns = entry.at_ns.saturating_sub_unsigned(duration_ns);
-        if let Step::Execute { name, portal, sql, again: false } = step
-            && let Some(pending) = self.state.pending.take_if(|pending| pending.is_bound(name, portal, sql))
-        {
+        if let Some(pending) = self.state.pending.take_if(|pending| pending.is_bound(step)) {
             out.joined();
-            let mut row = pending.row;
-            row.duration_ns = Some(row.duration_ns.unwrap_or(0).saturating_add(duration_ns));
-            self.finish(row, out);
+            self.finish_after(pending, duration_ns, out);
             return;
         }
         out.opened();
+        let start_ns = entry.at_ns.saturating_sub_unsigned(duration_ns);
         let mut row = self.open(start_ns, step, entry, out);
-        row.duration_ns = Some(duration_ns);
-        let stage = match step {
-            Step::Parse { .. } => Stage::Parsed,
-            Step::Bind { .. } => Stage::Bound,
+        let (stage, spent_ns) = match step {
+            Step::Parse { .. } => {
+                row.duration_ns = Some(duration_ns);
+                (Stage::Parsed, 0)
+            }
+            Step::Bind { .. } => (Stage::Bound, duration_ns),
             Step::Query { .. } | Step::Execute { .. } => {
+                row.duration_ns = Some(duration_ns);
                 self.finish(row, out);
                 return;
             }
         };
-        self.state.pending = Some(Pending { row, text: xxh3_64(step.sql()), stage });
+        self.state.pending = Some(Pending { row, text: xxh3_64(step.sql()), stage, spent_ns });
     }
 
     /// What was logged before has ended. False where nothing was.
     pub fn ended(&mut self, duration_ns: u64, out: &mut Records<'_>) -> bool {
         let Some(pending) = self.state.pending.take_if(|pending| pending.stage == Stage::Begun) else { return false };
-        let mut row = pending.row;
-        row.duration_ns = Some(duration_ns);
-        self.finish(row, out);
+        self.finish_after(pending, duration_ns, out);
         true
+    }
+
+    fn finish_after(&mut self, pending: Pending, duration_ns: u64, out: &mut Records<'_>) {
+        let Pending { mut row, spent_ns, .. } = pending;
+        row.duration_ns = Some(spent_ns.saturating_add(duration_ns));
+        self.finish(row, out);
     }
 
     /// The request of which later entries may have told more is as told so far.
@@ -126,7 +136,7 @@ impl Session<State> {
 
     /// The session has begun.
     pub fn connected(&mut self, row: Request) {
-        self.state.pending = Some(Pending { row, text: 0, stage: Stage::Connected });
+        self.state.pending = Some(Pending { row, text: 0, stage: Stage::Connected, spent_ns: 0 });
     }
 
     /// The session that has just begun is refused. False where it has asked something already.
@@ -143,18 +153,15 @@ impl Session<State> {
     /// before.
     pub fn failed(&mut self, entry: &Entry<'_>, out: &mut Records<'_>) -> bool {
         let text = entry.statement.map(xxh3_64);
-        let same = |pending: &mut Pending| match text {
-            Some(text) => pending.text == text,
-            None => pending.stage == Stage::Begun,
+        let is_same = |pending: &mut Pending| match (pending.stage, text) {
+            (Stage::Begun | Stage::Bound, Some(text)) => pending.text == text,
+            (Stage::Begun, None) => true,
+            _ => false,
         };
-        if let Some(pending) = self.state.pending.take_if(same) {
+        if let Some(Pending { mut row, .. }) = self.state.pending.take_if(is_same) {
             out.joined();
-            let mut row = pending.row;
             // The error is the end of the statement, or of the step that was to follow.
             row.duration_ns = u64::try_from(entry.at_ns.saturating_sub(row.start_ns)).ok();
-            if row.kind == Kind::Prepare {
-                row.messages.push('S');
-            }
             set_error(&mut row, entry);
             self.finish(row, out);
             return true;
@@ -164,7 +171,13 @@ impl Session<State> {
             return false;
         };
         out.opened();
-        let step = failed_step(entry, sql);
+        // What was parsed well has failed at its next step.
+        let parsed = self.state.pending.as_ref().filter(|pending| Some(pending.text) == text);
+        let parsed = parsed.and_then(|pending| pending.row.statement.clone());
+        let step = match &parsed {
+            Some(name) => Step::Execute { name: name.as_bytes(), portal: b"", sql, again: false },
+            None => failed_step(entry, sql),
+        };
         let mut row = self.open(entry.at_ns, step, entry, out);
         if row.kind == Kind::Prepare {
             row.messages.push('S');
@@ -187,15 +200,14 @@ impl Session<State> {
 
     /// Puts out the pending request. One that was only parsed goes on where `next` is the execution of it.
     fn settle_before(&mut self, next: Option<(&[u8], u64)>, out: &mut Records<'_>) -> bool {
-        let Some(Pending { mut row, text, stage }) = self.state.pending.take() else { return false };
+        let Some(Pending { mut row, text, stage, .. }) = self.state.pending.take() else { return false };
         let goes_on = stage == Stage::Parsed
             && next
                 .is_some_and(|(name, next)| next == text && row.statement.as_deref().map(str::as_bytes) == Some(name));
         match stage {
             Stage::Parsed if !goes_on => row.messages.push('S'),
-            // Its execution was too fast to be logged.
-            Stage::Bound => row.duration_ns = None,
-            Stage::Parsed | Stage::Begun | Stage::Connected => {}
+            // A bound one was executed too fast to be logged.
+            Stage::Parsed | Stage::Bound | Stage::Begun | Stage::Connected => {}
         }
         if goes_on {
             self.state.group = self.state.group.saturating_sub(1);
@@ -290,7 +302,9 @@ impl Session<State> {
 }
 
 impl Pending {
-    fn is_bound(&self, name: &[u8], portal: &[u8], sql: &[u8]) -> bool {
+    /// Whether it was bound, and this step executes it.
+    fn is_bound(&self, step: Step<'_>) -> bool {
+        let Step::Execute { name, portal, sql, again: false } = step else { return false };
         let is = |known: &Option<CompactString>, name: &[u8]| {
             known.as_deref().is_some_and(|known| known == CompactString::from_utf8_lossy(name).as_str())
         };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-use super::lines::{Framed, Lines};
+use super::lines::{Framed, Lines, Written};
 use crate::log::syslog::Syslog;
 use crate::log::time::{Years, number};
 use crate::log::{Input, Reader, Records, Settings};
@@ -14,18 +14,25 @@ use crate::trace::Loss;
 pub(crate) struct Stderr {
     lines: Lines,
     year: Option<i16>,
+    /// The year was told with the first file.
+    goes_on: bool,
 }
 
 impl Stderr {
     /// A reader for any number of files.
     pub fn new(settings: &Settings) -> Self {
-        Stderr { lines: Lines::new(settings), year: settings.year }
+        Stderr { lines: Lines::new(settings), year: settings.year, goes_on: false }
     }
 }
 
 impl Reader for Stderr {
     fn read(&mut self, input: &mut Input, out: &mut Records<'_>) {
-        let mut years = self.year.map_or_else(|| Years::until(input.written_ns()), Years::from);
+        // The files of a log follow each other, so that only the first one needs a year.
+        match self.year.take() {
+            Some(year) => (self.lines.years, self.goes_on) = (Years::from(year), true),
+            None if self.goes_on => {}
+            None => self.lines.years = Years::until(input.written_ns()),
+        }
         let mut whole = true;
         let mut is_json = false;
         let mut buffer = Vec::new();
@@ -36,14 +43,13 @@ impl Reader for Stderr {
             buffer.clear();
             buffer.extend_from_slice(line.bytes);
             if let Some(syslog) = Syslog::read(&buffer) {
-                self.syslog(&syslog, cut, &mut years, input, out);
+                self.syslog(&syslog, cut, input, out);
             } else {
                 is_json |= buffer.starts_with(b"{\"");
                 self.lines.line(Framed { text: &buffer, cut, ..Framed::default() }, input, out);
             }
         }
         self.lines.end_of_file(whole && !input.is_stopped(), input, out);
-        self.year = None;
         if is_json {
             out.problem(input.path(), "there are lines of JSON in it: give --format postgresql-json");
         }
@@ -55,7 +61,7 @@ impl Reader for Stderr {
 }
 
 impl Stderr {
-    fn syslog(&mut self, syslog: &Syslog<'_>, cut: u64, years: &mut Years, input: &Input, out: &mut Records<'_>) {
+    fn syslog(&mut self, syslog: &Syslog<'_>, cut: u64, input: &Input, out: &mut Records<'_>) {
         let (part, text) = part(after_colour(syslog.text));
         let is_ours = part.is_some() || memmem::find(syslog.program, b"postgres").is_some();
         if !is_ours {
@@ -64,7 +70,7 @@ impl Stderr {
             return;
         }
         let text = tabs(text);
-        let time = syslog.time.resolve(&mut self.lines.times, years);
+        let time = Some(Written::Syslog(syslog.time));
         self.lines.line(Framed { text: &text, time, pid: syslog.pid, part, cut }, input, out);
     }
 }

@@ -1,5 +1,6 @@
 //! Server logs become requests.
 
+mod cli;
 mod damage;
 mod files;
 mod maxscale;
