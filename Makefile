@@ -1,5 +1,6 @@
 # demo: the whole job on a real pair behind a router; ENGINE=postgresql (default) or mysql
 # test: every test, with real servers
+# matrix: every fault of the sample router, and what the analyzer makes of it; ENGINE=mysql or postgresql for one only
 # bench: speed against peers, as ratios                            lint: formatting, clippy, rustdoc
 # install: the three tools into PREFIX (default /usr/local)
 #
@@ -13,13 +14,16 @@ export CARGO CARGO_TARGET_DIR
 
 RELEASE = --release --workspace --locked
 
-.PHONY: demo test bench lint install build prepare
+.PHONY: demo test matrix bench lint install build prepare
 
 demo: build
 	ENGINE=$(ENGINE) samples/demo.sh
 
 test: build
 	$(CARGO) test $(RELEASE)
+
+matrix: build
+	$(CARGO_TARGET_DIR)/release/splitproof-matrix $(if $(filter command line environment,$(origin ENGINE)),--engine $(ENGINE))
 
 bench: build
 	$(CARGO_TARGET_DIR)/release/splitproof-bench --json $(CARGO_TARGET_DIR)/bench.json

@@ -1,54 +1,91 @@
 //! Packets per second: our decoder to a finished trace, a bare libpcap read loop, and tshark.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use splitproof_capture::trace::Engine;
 
 use crate::figure::{Figure, Goal};
-use crate::traffic::Traffic;
+use crate::rounds::medians;
+use crate::tool;
 
-/// Each is run this many times and the fastest counts: noise only ever slows down.
+/// Rounds, each with all three in turn.
 const ROUNDS: usize = 3;
 
+/// Recorded packets.
+pub struct Packets {
+    /// What kind of server they come from.
+    pub engine: Engine,
+    /// Its port.
+    pub port: u16,
+    /// The file.
+    pub pcap: PathBuf,
+}
+
+impl Packets {
+    /// Where decoding leaves the trace.
+    pub fn trace(engine: Engine, folder: &Path) -> PathBuf {
+        folder.join(format!("{engine}-decoded"))
+    }
+
+    /// The protocol as tshark calls it.
+    fn dissector(&self) -> &'static str {
+        match self.engine {
+            Engine::Postgresql => "pgsql",
+            Engine::Mysql => "mysql",
+        }
+    }
+
+    /// How many times faster than us a loop may be that only reads.
+    fn most(&self) -> f64 {
+        match self.engine {
+            Engine::Postgresql => 15.0,
+            Engine::Mysql => 6.0,
+        }
+    }
+}
+
 /// Measures all three on the same file.
-pub fn measure(traffic: &Traffic, pcap: &Path, folder: &Path) -> Result<Vec<Figure>> {
-    let trace = folder.join("decoded");
-    let mut packets = 0;
-    let bare = fastest(ROUNDS, || bare_loop(pcap).map(|count| packets = count))?;
-    let ours = fastest(ROUNDS, || capture(traffic, pcap, &trace))?;
-    let tshark = fastest(1, || tshark(traffic, pcap))?;
-    let rate = |time: Duration| packets as f64 / time.as_secs_f64();
-    let size = std::fs::metadata(pcap)?.len() as f64 / 1e6;
+pub fn measure(packets: &Packets, folder: &Path) -> Result<Vec<Figure>> {
+    let trace = Packets::trace(packets.engine, folder);
+    let mut count = 0;
+    let [bare, ours, tshark] = medians(
+        ROUNDS,
+        [
+            &mut || timed(|| bare_loop(&packets.pcap).map(|packets| count = packets)),
+            &mut || timed(|| capture(packets, &trace)),
+            &mut || timed(|| tshark(packets)),
+        ],
+    )?;
+    let rate = |seconds: f64| count as f64 / seconds;
+    let size = std::fs::metadata(&packets.pcap)?.len() as f64 / 1e6;
     Ok(vec![
         Figure {
-            name: "postgresql_decode_vs_tshark",
+            name: format!("{}_decode_vs_tshark", packets.engine),
             value: rate(ours) / rate(tshark),
             goal: Goal::AtLeast(20.0),
             detail: format!(
-                "{packets} packets ({size:.0} MB): splitproof-capture {:.0}/s, tshark {:.0}/s",
+                "{count} packets ({size:.0} MB): splitproof-capture {:.0}/s, tshark {:.0}/s",
                 rate(ours),
                 rate(tshark)
             ),
         },
         Figure {
-            name: "postgresql_bare_loop_vs_decode",
+            name: format!("{}_bare_loop_vs_decode", packets.engine),
             value: rate(bare) / rate(ours),
-            goal: Goal::AtMost(15.0),
+            goal: Goal::AtMost(packets.most()),
             detail: format!("bare libpcap loop {:.0}/s, splitproof-capture {:.0}/s", rate(bare), rate(ours)),
         },
     ])
 }
 
-fn fastest(rounds: usize, mut work: impl FnMut() -> Result<()>) -> Result<Duration> {
-    let mut best = Duration::MAX;
-    for _ in 0..rounds {
-        let begin = Instant::now();
-        work()?;
-        best = best.min(begin.elapsed());
-    }
-    Ok(best)
+/// Seconds that it takes.
+fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let begin = Instant::now();
+    work()?;
+    Ok(begin.elapsed().as_secs_f64())
 }
 
 /// Reads every packet and touches its length: the least that any reader does.
@@ -64,12 +101,12 @@ fn bare_loop(pcap: &Path) -> Result<u64> {
 }
 
 /// The whole tool: process start, decoding, a finished trace on disk.
-fn capture(traffic: &Traffic, pcap: &Path, trace: &Path) -> Result<()> {
-    let port = format!("{}=postgresql", traffic.port());
-    let output = Command::new(tool("splitproof-capture")?)
+fn capture(packets: &Packets, trace: &Path) -> Result<()> {
+    let port = format!("{}={}", packets.port, packets.engine);
+    let output = Command::new(tool::path("splitproof-capture")?)
         .args(["packets", "--force", "--port", &port, "-o"])
         .arg(trace)
-        .arg(pcap)
+        .arg(&packets.pcap)
         .stdin(Stdio::null())
         .output()?;
     if !output.status.success() {
@@ -78,11 +115,14 @@ fn capture(traffic: &Traffic, pcap: &Path, trace: &Path) -> Result<()> {
     Ok(())
 }
 
-fn tshark(traffic: &Traffic, pcap: &Path) -> Result<()> {
+/// tshark, asked for the time and the text of every query.
+fn tshark(packets: &Packets) -> Result<()> {
+    let dissector = packets.dissector();
+    let query = format!("{dissector}.query");
     let output = Command::new("tshark")
-        .args(["-n", "-d", &format!("tcp.port=={},pgsql", traffic.port())])
-        .args(["-Y", "pgsql.query", "-T", "fields", "-e", "frame.time_epoch", "-e", "pgsql.query", "-r"])
-        .arg(pcap)
+        .args(["-n", "-d", &format!("tcp.port=={},{dissector}", packets.port)])
+        .args(["-Y", &query, "-T", "fields", "-e", "frame.time_epoch", "-e", &query, "-r"])
+        .arg(&packets.pcap)
         .stdin(Stdio::null())
         .output()
         .context("start tshark (package tshark)")?;
@@ -90,13 +130,4 @@ fn tshark(traffic: &Traffic, pcap: &Path) -> Result<()> {
         bail!("tshark decoded nothing: {}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(())
-}
-
-/// A tool of this workspace, beside this program.
-pub fn tool(name: &str) -> Result<std::path::PathBuf> {
-    let path = std::env::current_exe()?.with_file_name(name);
-    if !path.exists() {
-        bail!("{} is not built: cargo build --release --workspace", path.display());
-    }
-    Ok(path)
 }

@@ -20,7 +20,7 @@ pub enum Goal {
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// What it is.
     pub value: f64,
     /// What it should be.

@@ -1,20 +1,29 @@
 //! `splitproof-bench`: speed as ratios against a peer or a limit, both measured in this run.
 //!
-//! - [`figure`]: one figure with its goal, the printed lines and `bench.json`
-//! - [`traffic`]: a PostgreSQL server with pgbench's data, and what pgbench sends to it
+//! - [`figure`]: one figure with its goal, the printed lines and `bench.json`; [`rounds`]: measuring in turn, and the median
 //! - [`decode`]: packets decoded, against a bare libpcap loop and against tshark
-//! - [`drive`]: statements replayed, against pgbench and against pgreplay
+//! - [`replay`]: statements replayed at full speed
+//! - [`pgbench`]: a PostgreSQL server with pgbench's data; [`pgreplay`]: that tool's replay of the server's log
+//! - [`sysbench`]: a MariaDB server with sysbench's tables
+//! - [`tool`]: the tools of this workspace
 
 mod decode;
-mod drive;
 mod figure;
-mod traffic;
+mod pgbench;
+mod pgreplay;
+mod replay;
+mod rounds;
+mod sysbench;
+mod tool;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use splitproof_capture::trace::Engine;
+
+use figure::Figure;
 
 /// Measure decoding and replay against their peers on this machine.
 ///
@@ -25,12 +34,19 @@ struct Cli {
     /// Where the figures go as JSON.
     #[arg(long, value_name = "FILE", default_value = "target/bench.json")]
     json: PathBuf,
-    /// Statements that pgbench sends on each of its connections.
+    /// Measure this engine only: postgresql or mysql.
+    #[arg(long, value_name = "ENGINE", value_parser = engine)]
+    engine: Option<Engine>,
+    /// Statements that pgbench and sysbench send on each of their connections.
     #[arg(long, value_name = "N", default_value_t = 25_000)]
     statements: u32,
     /// Connections.
     #[arg(long, value_name = "N", default_value_t = 8)]
     connections: u32,
+}
+
+fn engine(word: &str) -> Result<Engine, String> {
+    Engine::from_word(word).ok_or_else(|| "not one of postgresql, mysql".to_owned())
 }
 
 fn main() -> ExitCode {
@@ -46,10 +62,30 @@ fn main() -> ExitCode {
 /// A goal that is missed is printed as `short` and is no failure: figures on a shared machine are to be read, not asserted.
 fn run(cli: &Cli) -> Result<()> {
     let folder = tempfile::Builder::new().prefix("splitproof-bench").tempdir().context("make a temporary folder")?;
-    let traffic = traffic::Traffic::start(folder.path(), cli.connections, cli.statements)?;
-    eprintln!("recording pgbench: {} connections, {} statements each", cli.connections, cli.statements);
-    let pcap = traffic.record(&folder.path().join("pgbench.pcap"))?;
-    let mut figures = decode::measure(&traffic, &pcap, folder.path())?;
-    figures.extend(drive::measure(&traffic, folder.path())?);
+    let mut figures = Vec::new();
+    for &engine in Engine::ALL.iter().filter(|engine| cli.engine.is_none_or(|wanted| wanted == **engine)) {
+        figures.extend(match engine {
+            Engine::Postgresql => postgresql(cli, folder.path())?,
+            Engine::Mysql => mysql(cli, folder.path())?,
+        });
+    }
     figure::report(&figures, &cli.json)
+}
+
+fn postgresql(cli: &Cli, folder: &Path) -> Result<Vec<Figure>> {
+    let server = pgbench::Server::start(cli.connections, cli.statements)?;
+    eprintln!("recording pgbench: {} connections, {} statements each", cli.connections, cli.statements);
+    let packets = server.record(&folder.join("pgbench.pcap"))?;
+    let mut figures = decode::measure(&packets, folder)?;
+    figures.extend(pgbench::measure(&server, folder)?);
+    Ok(figures)
+}
+
+fn mysql(cli: &Cli, folder: &Path) -> Result<Vec<Figure>> {
+    let server = sysbench::Server::start(cli.connections, cli.statements)?;
+    eprintln!("recording sysbench: {} connections, {} statements each", cli.connections, cli.statements);
+    let packets = server.record(&folder.join("sysbench.pcap"))?;
+    let mut figures = decode::measure(&packets, folder)?;
+    figures.extend(sysbench::measure(&server, folder)?);
+    Ok(figures)
 }

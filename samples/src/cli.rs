@@ -241,7 +241,7 @@ impl Run {
         let bench = Sysbench {
             prepared: matches!(how, Statements::Prepared),
             threads: u32::try_from(self.clients)?,
-            transactions: self.requests.div_ceil(Sysbench::STATEMENTS),
+            transactions: self.requests.div_ceil(Sysbench::default().statements()),
             seconds: self.seconds,
             seed: u32::try_from(self.seed)?,
             ..Sysbench::default()

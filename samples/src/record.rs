@@ -9,15 +9,24 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::{At, Error, Result};
-use crate::sandbox::{Sandbox, Stop};
+use crate::sandbox::Sandbox;
 use crate::shop::{Summary, Workload};
+
+/// The program that writes pcap files.
+const TCPDUMP: &str = "tcpdump";
 
 /// How long a recorder may take until it sees packets, or to end, in steps of [`STEP`].
 const PATIENCE: u32 = 400;
 const STEP: Duration = Duration::from_millis(25);
 
-/// Time for the last packets to pass from the kernel to the recorder.
-const SETTLE: Duration = Duration::from_millis(500);
+/// Time for the last packets to pass from the kernel to the recorder. tcpdump has the kernel hold them for up to a second.
+const SETTLE: Duration = Duration::from_millis(1500);
+
+/// What both recorders say when they see what passes from then on.
+const LISTENS: &str = "listening on ";
+
+/// What tcpdump says at its end when it saw everything.
+const NONE_DROPPED: &str = "\n0 packets dropped by kernel";
 
 /// Who records.
 #[derive(Debug, Clone)]
@@ -45,15 +54,15 @@ impl Sandbox {
         output: &Path,
         work: impl FnOnce(&Self) -> Result<T>,
     ) -> Result<T> {
-        self.need_nodes()?;
-        self.replica().stop(Stop::Fast)?;
-        self.forget_replicas()?;
+        self.stop_replica()?;
         let recorded = self.record_primary(recorder, output, work);
         self.up()?;
         recorded
     }
 
-    fn record_primary<T>(
+    /// Does some work while the packets at the primary's port on the loopback interface are recorded into `output`. Whoever else
+    /// uses the port is recorded as well.
+    pub fn record_primary<T>(
         &self,
         recorder: &Recorder,
         output: &Path,
@@ -81,8 +90,9 @@ impl Running {
         let messages = File::create(&log).at("create", &log)?;
         let mut command = match recorder {
             Recorder::Tcpdump => {
-                let mut tcpdump = Command::new("tcpdump");
-                tcpdump.args(["-i", "lo", "--immediate-mode", "-U", "-s", "0", "-B", "16384", "-w", "-"]);
+                let mut tcpdump = Command::new(TCPDUMP);
+                // Not in immediate mode: each packet would then take as much of the buffer as the longest one.
+                tcpdump.args(["-i", "lo", "-U", "-s", "0", "-B", "65536", "-w", "-"]);
                 tcpdump.arg(format!("tcp port {port}"));
                 // We open the file: tcpdump gives up its rights before it would.
                 tcpdump.stdout(File::create(output).at("create", output)?);
@@ -98,7 +108,7 @@ impl Running {
         command.stdin(Stdio::null()).stderr(messages);
         let program = command.get_program().to_string_lossy().into_owned();
         let child = command.spawn().map_err(|source| match recorder {
-            Recorder::Tcpdump => Error::NotInstalled { program: "tcpdump", looked: None, package: "tcpdump" },
+            Recorder::Tcpdump => Error::NotInstalled { program: TCPDUMP, looked: None, package: TCPDUMP },
             Recorder::Capture(path) => Error::File { action: "start", path: path.clone(), source },
         })?;
         let mut running = Self { child, program, log };
@@ -106,14 +116,12 @@ impl Running {
             if let Some(status) = running.child.try_wait().at("wait for", &running.log)? {
                 return Err(running.failed(status.to_string()));
             }
-            if listens(running.child.id()) {
-                // The socket is there; the filter follows.
-                std::thread::sleep(SETTLE);
+            if running.said().contains(LISTENS) {
                 return Ok(running);
             }
             std::thread::sleep(STEP);
         }
-        Err(running.failed("no packet socket".to_owned()))
+        Err(running.failed("it does not listen".to_owned()))
     }
 
     /// Asks the recorder to write everything down and end.
@@ -122,7 +130,7 @@ impl Running {
         let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::INT));
         for _ in 0..PATIENCE {
             match self.child.try_wait().at("wait for", &self.log)? {
-                Some(status) if status.success() => return Ok(()),
+                Some(status) if status.success() && self.saw_everything() => return Ok(()),
                 Some(status) => return Err(self.failed(status.to_string())),
                 None => std::thread::sleep(STEP),
             }
@@ -130,8 +138,17 @@ impl Running {
         Err(self.failed("no end after SIGINT".to_owned()))
     }
 
+    /// Whether no packet was lost. tcpdump does not tell by its exit status.
+    fn saw_everything(&self) -> bool {
+        self.program != TCPDUMP || self.said().contains(NONE_DROPPED)
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
     fn failed(&self, status: String) -> Error {
-        let output = std::fs::read_to_string(&self.log).unwrap_or_default().trim().to_owned();
+        let output = self.said().trim().to_owned();
         let log = "\n  recording needs root, or: setcap cap_net_raw=ep on the recorder".to_owned();
         Error::Tool { program: self.program.clone(), status, output, log }
     }
@@ -142,18 +159,4 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Whether the process holds a packet socket: the kernel lists them all with their inodes.
-fn listens(pid: u32) -> bool {
-    let Ok(list) = std::fs::read_to_string("/proc/net/packet") else { return false };
-    let inodes: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().last()).collect();
-    let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
-    files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok()).any(|target| {
-        let target = target.to_string_lossy();
-        target
-            .strip_prefix("socket:[")
-            .and_then(|rest| rest.strip_suffix(']'))
-            .is_some_and(|inode| inodes.contains(&inode))
-    })
 }

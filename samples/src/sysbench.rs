@@ -10,13 +10,15 @@ use crate::sandbox::{DATABASE, Sandbox, owner};
 pub struct Sysbench {
     /// Whether statements are prepared and run in the binary protocol, or texts.
     pub prepared: bool,
+    /// Whether each statement commits itself: sysbench's transactions then go without BEGIN and COMMIT.
+    pub autocommit: bool,
     /// Tables.
     pub tables: u32,
     /// Rows of each table.
     pub rows: u32,
     /// Connections.
     pub threads: u32,
-    /// Transactions in all, of [`Sysbench::STATEMENTS`] each.
+    /// Transactions in all, of [`Sysbench::statements`] each.
     pub transactions: u64,
     /// Stop after so many seconds, even with fewer transactions.
     pub seconds: u64,
@@ -25,25 +27,41 @@ pub struct Sysbench {
 }
 
 impl Sysbench {
+    /// Different statements of one table that a connection prepares.
+    pub const SHAPES: u64 = 9;
+
     /// Statements of one transaction, BEGIN and COMMIT among them.
-    pub const STATEMENTS: u64 = 20;
+    pub const fn statements(&self) -> u64 {
+        if self.autocommit { 18 } else { 20 }
+    }
 }
 
 impl Default for Sysbench {
     fn default() -> Self {
-        Self { prepared: false, tables: 2, rows: 2000, threads: 4, transactions: 200, seconds: 60, seed: 1 }
+        Self {
+            prepared: false,
+            autocommit: false,
+            tables: 2,
+            rows: 2000,
+            threads: 4,
+            transactions: 200,
+            seconds: 60,
+            seed: 1,
+        }
     }
 }
 
 /// What sysbench said at its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Done {
     /// Transactions that were committed.
     pub transactions: u64,
-    /// Statements, BEGIN and COMMIT among them.
+    /// Statements that succeeded, BEGIN and COMMIT among them.
     pub queries: u64,
-    /// Transactions that failed, as in a deadlock, and were begun again.
+    /// Statements that failed, as in a deadlock. sysbench then begins another transaction.
     pub failed: u64,
+    /// Seconds from the first statement to the last; connecting and preparing come before.
+    pub seconds: f64,
 }
 
 impl Sandbox {
@@ -70,6 +88,10 @@ impl Sandbox {
         command.arg(format!("--threads={}", bench.threads)).arg(format!("--rand-seed={}", bench.seed));
         command.arg(format!("--events={}", bench.transactions)).arg(format!("--time={}", bench.seconds));
         command.arg(format!("--db-ps-mode={}", if bench.prepared { "auto" } else { "disable" }));
+        if bench.autocommit {
+            // It deletes a row and inserts it again. Two connections that do so with the same row get in each other's way.
+            command.args(["--skip-trx=on", "--mysql-ignore-errors=1213,1020,1205,1062"]);
+        }
         command.arg(action);
         owner::run(command, None).map_err(|error| match error {
             Error::Tool { status, .. } if status == owner::NO_START => {
@@ -83,18 +105,21 @@ impl Sandbox {
 impl Done {
     /// Reads lines such as `        total:                           4000`.
     fn read(said: &str) -> Result<Self> {
-        let number = |what: &'static str| {
-            let line = said.lines().map(str::trim).find_map(|line| line.strip_prefix(what));
-            let word = line.and_then(|rest| rest.split_whitespace().next());
-            word.and_then(|word| word.parse().ok())
-                .ok_or_else(|| Error::Unexpected { what: "sysbench's summary", answer: said.to_owned() })
-        };
         Ok(Self {
-            transactions: number("transactions:")?,
-            queries: number("total:")?,
-            failed: number("ignored errors:")?,
+            transactions: number(said, "transactions:")?,
+            queries: number(said, "total:")?,
+            failed: number(said, "ignored errors:")?,
+            seconds: number(said, "total time:")?,
         })
     }
+}
+
+/// The number behind a title, without its unit.
+fn number<T: std::str::FromStr>(said: &str, title: &str) -> Result<T> {
+    let line = said.lines().map(str::trim).find_map(|line| line.strip_prefix(title));
+    let word = line.and_then(|rest| rest.split_whitespace().next());
+    word.and_then(|word| word.trim_end_matches('s').parse().ok())
+        .ok_or_else(|| Error::Unexpected { what: "sysbench's summary", answer: said.to_owned() })
 }
 
 #[cfg(test)]
@@ -106,8 +131,10 @@ mod tests {
         let said = "SQL statistics:\n    queries performed:\n        read:                            2800\n\
                     \x20       total:                           4001\n\
                     \x20   transactions:                        200    (195.02 per sec.)\n\
-                    \x20   ignored errors:                      1      (0.00 per sec.)\n";
-        assert_eq!(Done::read(said).unwrap(), Done { transactions: 200, queries: 4001, failed: 1 });
+                    \x20   ignored errors:                      1      (0.00 per sec.)\n\
+                    General statistics:\n    total time:                          1.0233s\n";
+        let done = Done { transactions: 200, queries: 4001, failed: 1, seconds: 1.0233 };
+        assert_eq!(Done::read(said).unwrap(), done);
         assert!(Done::read("FATAL: no").unwrap_err().to_string().contains("FATAL: no"));
     }
 }

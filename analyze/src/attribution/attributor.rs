@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use splitproof_capture::sql::mysql::Mode;
 use splitproof_capture::trace::{Kind, Request, TransactionStatus};
 
 use super::key::{Key, key, needs_execution};
@@ -62,6 +63,8 @@ struct Client {
 /// Matches requests with executions. See the module's documentation for the rules.
 pub struct Attributor {
     links: Links,
+    /// Parameters count as if they stood in the text, which a server of this mode reads.
+    by_values: Option<Mode>,
     /// In start order; the first has number `base`.
     waiting: VecDeque<Waiting>,
     base: u64,
@@ -69,6 +72,31 @@ pub struct Attributor {
     next_execution: u64,
     groups: HashMap<Key, Group>,
     clients: HashMap<u64, Client>,
+    executed: Executed,
+}
+
+/// Requests that were executed lately, by text and parameters.
+#[derive(Default)]
+struct Executed {
+    by_key: HashMap<(NodeIndex, Key), (u64, u32)>,
+    oldest: VecDeque<(NodeIndex, Key)>,
+}
+
+impl Executed {
+    /// How many are remembered.
+    const MOST: usize = 100_000;
+
+    fn remember(&mut self, node: NodeIndex, key: Key, request: (u64, u32)) {
+        if self.by_key.insert((node, key), request).is_some() {
+            return;
+        }
+        self.oldest.push_back((node, key));
+        if self.oldest.len() > Self::MOST
+            && let Some(oldest) = self.oldest.pop_front()
+        {
+            self.by_key.remove(&oldest);
+        }
+    }
 }
 
 impl Attributor {
@@ -76,13 +104,21 @@ impl Attributor {
     pub fn new(pinning: Pinning) -> Self {
         Attributor {
             links: Links::new(pinning),
+            by_values: None,
             waiting: VecDeque::new(),
             base: 0,
             executions: BTreeMap::new(),
             next_execution: 0,
             groups: HashMap::new(),
             clients: HashMap::new(),
+            executed: Executed::default(),
         }
+    }
+
+    /// Matches texts of MySQL by their values, whether these stand in the text or are parameters: a node whose evidence is its log
+    /// shows them in the text.
+    pub fn by_values(self, mode: Mode) -> Self {
+        Attributor { by_values: Some(mode), ..self }
     }
 
     /// Takes the next request of the run.
@@ -110,7 +146,7 @@ impl Attributor {
             _ => self.links.client_seen(request.session, request.start_ns),
         }
         let needed = needs_execution(&request);
-        let key = if needed { key(&request) } else { None };
+        let key = if needed { key(&request, self.by_values.as_ref()) } else { None };
         let placement = match (needed, key) {
             (false, _) => Some(Placement::NotNeeded),
             (true, None) => Some(Placement::Unseen),
@@ -129,10 +165,15 @@ impl Attributor {
             Kind::Disconnect => self.links.backend_gone(backend, row.end_ns().unwrap_or(row.start_ns)),
             _ => self.links.backend_seen(backend, row.start_ns),
         }
+        // A reset ends what was open, and does not say so.
+        let reset = matches!(row.kind, Kind::Reset | Kind::ChangeUser).then_some(TransactionStatus::Idle);
+        if let Some(status) = reset.or(row.transaction) {
+            self.links.backend_is(backend, row.start_ns, status);
+        }
         if !needs_execution(&row) {
             return;
         }
-        let Some(key) = key(&row) else { return };
+        let Some(key) = key(&row, self.by_values.as_ref()) else { return };
         let id = self.next_execution;
         self.next_execution += 1;
         self.groups.entry(key).or_default().executions.push(id);
@@ -268,7 +309,9 @@ impl Attributor {
                     end_ns: seen.execution.end_ns(),
                 };
                 let (backend, at_ns) = ((seen.node, execution.session), execution.start_ns);
+                let asked = (waiting.request.session, waiting.request.seq);
                 waiting.sites.push(Site { node: seen.node, execution: Some(execution) });
+                self.executed.remember(seen.node, seen.key, asked);
                 if certain {
                     self.links.claim(unit, backend, at_ns)?;
                 }
@@ -277,7 +320,7 @@ impl Attributor {
             Step::Repeat { request, execution } => {
                 let Some(seen) = self.take(execution) else { return Ok(false) };
                 let repeats = self.waiting_mut(request).map(|waiting| (waiting.request.session, waiting.request.seq));
-                out.extra(Extra { node: seen.node, execution: seen.execution, repeats });
+                out.extra(Extra { node: seen.node, execution: seen.execution, repeats, echoes: None });
                 Ok(false)
             }
             Step::Nodes { requests, executions, nodes } => {
@@ -293,9 +336,7 @@ impl Attributor {
                 Ok(false)
             }
             Step::Extra { execution } => {
-                if let Some(seen) = self.take(execution) {
-                    out.extra(Extra { node: seen.node, execution: seen.execution, repeats: None });
-                }
+                self.leave_over(execution, out);
                 Ok(false)
             }
             Step::Done { request } => {
@@ -328,10 +369,15 @@ impl Attributor {
             .map(|(&id, _)| id)
             .collect();
         for id in ready {
-            if let Some(seen) = self.take(id) {
-                out.extra(Extra { node: seen.node, execution: seen.execution, repeats: None });
-            }
+            self.leave_over(id, out);
         }
+    }
+
+    /// No client asked for this execution at its time.
+    fn leave_over(&mut self, execution: u64, out: &mut dyn Receive) {
+        let Some(seen) = self.take(execution) else { return };
+        let echoes = self.executed.by_key.get(&(seen.node, seen.key)).copied();
+        out.extra(Extra { node: seen.node, execution: seen.execution, repeats: None, echoes });
     }
 
     fn release(&mut self, now_ns: i64, out: &mut dyn Receive) {

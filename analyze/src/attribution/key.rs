@@ -1,5 +1,7 @@
 //! What an execution and a request must have in common.
 
+use splitproof_capture::mysql::ParamType;
+use splitproof_capture::sql::mysql::{Mode, Sent, with_values};
 use splitproof_capture::trace::{Kind, Outcome, Request};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -36,10 +38,11 @@ fn is_blank(sql: &str) -> bool {
     sql.bytes().all(|byte| byte.is_ascii_whitespace() || byte == b';')
 }
 
-/// The key of a request or execution, when its text is known.
-pub(super) fn key(request: &Request) -> Option<Key> {
+/// The key of a request or execution, when its text is known. With a `mode`, parameters of MySQL count as if they stood in the
+/// text, as they do in a server's log.
+pub(super) fn key(request: &Request, mode: Option<&Mode>) -> Option<Key> {
     if is_mysql(&request.messages) {
-        return mysql(request);
+        return mysql(request, mode);
     }
     let how = match request.kind {
         Kind::Query => b'Q',
@@ -68,7 +71,7 @@ pub(super) fn key(request: &Request) -> Option<Key> {
 /// The key for MySQL: text and parameters. How it was sent is left out, because a router may prepare a text or send a
 /// prepared one as text, and so are the attributes of a query, which are the client's own. A fetch reads on from one
 /// statement of its connection; its text is that statement's.
-fn mysql(request: &Request) -> Option<Key> {
+fn mysql(request: &Request, mode: Option<&Mode>) -> Option<Key> {
     let how = match request.kind {
         Kind::Query | Kind::Execute | Kind::Copy => b'M',
         Kind::Fetch => b'F',
@@ -76,6 +79,17 @@ fn mysql(request: &Request) -> Option<Key> {
     };
     let mut hash = Xxh3::new();
     hash.update(&[how]);
+    if let Some(mode) = mode {
+        let text = request.sql_raw.as_deref().or_else(|| request.sql.as_deref().map(str::as_bytes))?;
+        // The log holds a bulk execution without its values.
+        let known = request.kind == Kind::Execute && request.copy_data.is_empty();
+        let params = request.params.iter().filter(|_| known).map(|param| {
+            // The type fits: it was sent in two bytes.
+            (ParamType(param.type_id as u16), param.value.as_deref())
+        });
+        hash.update(&with_values(text, &params.collect::<Vec<Sent<'_>>>(), mode));
+        return Some(Key(hash.digest128()));
+    }
     match (&request.sql_raw, &request.sql) {
         (Some(raw), _) => hash.update(raw),
         (None, Some(sql)) => {

@@ -1,6 +1,8 @@
 //! Which backend connection works for which client, and when.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+
+use splitproof_capture::trace::TransactionStatus;
 
 use super::NodeIndex;
 
@@ -74,12 +76,37 @@ impl Life {
     }
 }
 
+/// Transactions of one backend connection, oldest first, as its own trace shows them.
+#[derive(Debug, Default)]
+struct Transactions(VecDeque<Life>);
+
+impl Transactions {
+    /// A row that began at this time left the connection inside a transaction, or outside.
+    fn saw(&mut self, at_ns: i64, inside: bool) {
+        match self.0.back_mut().filter(|last| last.to_ns.is_none()) {
+            Some(open) if !inside => open.to_ns = Some(at_ns),
+            None if inside => self.0.push_back(Life { from_ns: at_ns, to_ns: None }),
+            _ => {}
+        }
+    }
+
+    /// From the begin of the transaction around the one time to the end of that around the other; an open one has no end.
+    fn around(&self, first_ns: i64, last_ns: i64) -> Life {
+        let at = |time_ns| self.0.iter().find(|life| life.covers(time_ns));
+        Life {
+            from_ns: at(first_ns).map_or(first_ns, |life| life.from_ns),
+            to_ns: at(last_ns).map_or(Some(last_ns), |life| life.to_ns),
+        }
+    }
+}
+
 /// All links that are known so far.
 #[derive(Debug)]
 pub(super) struct Links {
     pinning: Pinning,
     clients: HashMap<u64, Life>,
     backends: HashMap<Backend, Life>,
+    transactions: HashMap<Backend, Transactions>,
     /// Per backend the units that claim it.
     claims: HashMap<Backend, Vec<Claim>>,
     /// Per unit the backends that it claims.
@@ -92,6 +119,7 @@ impl Links {
             pinning,
             clients: HashMap::new(),
             backends: HashMap::new(),
+            transactions: HashMap::new(),
             claims: HashMap::new(),
             claimed: HashMap::new(),
         }
@@ -113,6 +141,11 @@ impl Links {
 
     pub(super) fn backend_seen(&mut self, backend: Backend, at_ns: i64) {
         self.backends.entry(backend).or_insert(Life { from_ns: at_ns, to_ns: None });
+    }
+
+    /// A row of the backend's trace tells whether it is inside a transaction now.
+    pub(super) fn backend_is(&mut self, backend: Backend, at_ns: i64, status: TransactionStatus) {
+        self.transactions.entry(backend).or_default().saw(at_ns, status != TransactionStatus::Idle);
     }
 
     pub(super) fn backend_gone(&mut self, backend: Backend, at_ns: i64) {
@@ -155,12 +188,20 @@ impl Links {
             other.0 == backend.0
                 && self.backends.get(other).is_none_or(|life| life.to_ns.is_none_or(|end| at_ns <= end))
         });
-        let belongs_to_another = self.claims.get(&backend).into_iter().flatten().any(|claim| match self.pinning {
+        let mut others =
+            self.claims.get(&backend).into_iter().flatten().filter(|claim| claim.unit.session != unit.session);
+        let belongs_to_another = others.any(|claim| match self.pinning {
             Pinning::Session => self.clients.get(&claim.unit.session).is_some_and(|life| life.covers(at_ns)),
-            Pinning::Transaction => claim.first_ns <= at_ns && at_ns <= claim.last_ns,
+            Pinning::Transaction => self.reach(backend, claim).covers(at_ns),
             Pinning::None => false,
         });
         !uses_another && !belongs_to_another
+    }
+
+    /// How long a claim holds: a transaction is one unit's from its begin to its end.
+    fn reach(&self, backend: Backend, claim: &Claim) -> Life {
+        let alone = Life { from_ns: claim.first_ns, to_ns: Some(claim.last_ns) };
+        self.transactions.get(&backend).map_or(alone, |of| of.around(claim.first_ns, claim.last_ns))
     }
 
     /// Forgets clients that were gone, and backends that were closed, before this time: nothing pending can refer to them.
@@ -175,14 +216,25 @@ impl Links {
         for backend in &closed {
             self.backends.remove(backend);
             self.claims.remove(backend);
+            self.transactions.remove(backend);
         }
         let pinning = self.pinning;
         let clients = &self.clients;
-        let stale = |claim: &Claim| {
-            !clients.contains_key(&claim.unit.session) || (pinning == Pinning::Transaction && claim.last_ns < at_ns)
+        let transactions = &self.transactions;
+        let stale = |backend: &Backend, claim: &Claim| {
+            let open = || {
+                transactions
+                    .get(backend)
+                    .is_some_and(|of| of.around(claim.first_ns, claim.last_ns).to_ns.is_none_or(|end| at_ns <= end))
+            };
+            !clients.contains_key(&claim.unit.session)
+                || (pinning == Pinning::Transaction && claim.last_ns < at_ns && !open())
         };
-        for claims in self.claims.values_mut() {
-            claims.retain(|claim| !stale(claim));
+        for (backend, claims) in &mut self.claims {
+            claims.retain(|claim| !stale(backend, claim));
+        }
+        for Transactions(list) in self.transactions.values_mut() {
+            while list.pop_front_if(|life| over(life)).is_some() {}
         }
         let claims = &self.claims;
         self.claimed.retain(|unit, backends| {

@@ -7,7 +7,7 @@
 //! - `solve`: one group of equal requests and executions
 //!
 //! The rule is never to guess. An execution fits a request when text and parameters are equal and it lies within the request's
-//! time. Where exactly one fits, that is a match and it also links the client's session to the backend's. Links then tell equal
+//! time; a server's log tells only when it began. Where exactly one fits, that is a match and it also links the client's session to the backend's. Links then tell equal
 //! concurrent statements apart. Where several possibilities remain but all are on the same nodes, the nodes are known though the
 //! execution is not. Otherwise the request is ambiguous.
 
@@ -100,6 +100,9 @@ pub struct Extra {
     pub execution: Request,
     /// The request (session and seq in the run) that it repeats on the same node, when it is a second execution.
     pub repeats: Option<(u64, u32)>,
+    /// The last request of the same text and parameters that was executed there before, when the execution does not lie within its
+    /// time: a router that runs a finished transaction again does that.
+    pub echoes: Option<(u64, u32)>,
 }
 
 /// Where an [`Attributor`] puts its results.

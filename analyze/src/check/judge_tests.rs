@@ -19,6 +19,7 @@ fn pair() -> Catalog {
         kind: FunctionKind::Function,
         returns_set: false,
         language: "sql".to_owned(),
+        definition: None,
     };
     let scratch = Relation { schema: "public".to_owned(), name: "scratch".to_owned(), kind: 'r', persistence: 'u' };
     Catalog {
@@ -43,6 +44,7 @@ fn mysql_pair() -> Catalog {
         kind: FunctionKind::Function,
         returns_set: false,
         language: "sql".to_owned(),
+        definition: None,
     };
     Catalog {
         functions: vec![

@@ -198,19 +198,19 @@ fn leakage(leaked: Vec<Leaked>, texts: &HashMap<u64, Arc<str>>) -> Vec<WriteLeak
 fn primary_reads(
     queries: &RunQueries<'_>,
     cells: &[Cells],
-    primary_ns: u64,
+    primary_ns: Option<u64>,
     texts: &HashMap<u64, Arc<str>>,
 ) -> Result<Vec<AccidentalPrimaryRead>, Error> {
     let mut eligible: HashMap<u64, u64> = HashMap::new();
     for cell in cells.iter().filter(|cell| cell.intent == "replica" && cell.destination.is_known()) {
         *eligible.entry(cell.shape).or_default() += cell.requests;
     }
-    let share = |ns: f64| if primary_ns == 0 { 0.0 } else { ns / primary_ns as f64 };
+    let share = |ns: f64| primary_ns.map(|all| if all == 0 { 0.0 } else { ns / all as f64 });
     let reads = queries.primary_reads()?.into_iter().map(|read| AccidentalPrimaryRead {
         shape: shape(texts, read.shape),
         requests: read.requests,
         eligible: eligible.get(&read.shape).copied().unwrap_or(read.requests),
-        primary_ms: read.primary_ns / 1e6,
+        primary_ms: primary_ns.map(|_| read.primary_ns / 1e6),
         share: share(read.primary_ns),
         baseline: None,
         example: read.example,

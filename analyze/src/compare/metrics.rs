@@ -29,10 +29,6 @@ fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
                 "accidental_primary_reads",
                 judged.accidental_primary_reads.iter().map(|found| found.requests).sum::<u64>() as f64,
             ),
-            (
-                "accidental_primary_read_ms",
-                judged.accidental_primary_reads.iter().map(|found| found.primary_ms).sum::<f64>(),
-            ),
             ("split_transactions", run.splits as f64),
             ("session_state_missed", run.states as f64),
             ("duplicated_writes", run.duplicates as f64),
@@ -40,6 +36,9 @@ fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
             ("unattributed", (attributed.ambiguous + attributed.unseen) as f64),
             ("unattributed_share", attributed.unattributed_share()),
         ]);
+        if let Some(ms) = judged.accidental_primary_reads.iter().map(|found| found.primary_ms).sum::<Option<f64>>() {
+            numbers.insert("accidental_primary_read_ms", ms);
+        }
         if judged.run.has_positions {
             numbers.extend([
                 ("stale_reads", totals.stale as f64),

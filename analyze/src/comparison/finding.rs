@@ -37,10 +37,11 @@ pub struct AccidentalPrimaryRead {
     pub requests: u64,
     /// All reads of this shape that a replica may serve.
     pub eligible: u64,
-    /// Total time that the primary spent on them, as its own trace shows, milliseconds.
-    pub primary_ms: f64,
+    /// Total time that the primary spent on them, as its own trace shows, milliseconds; `None` where that trace is its log, which
+    /// tells no durations.
+    pub primary_ms: Option<f64>,
     /// `primary_ms` over the time that the primary spent on all statements, from 0 to 1.
-    pub share: f64,
+    pub share: Option<f64>,
     /// How often the baseline shows the same.
     pub baseline: Option<u64>,
     /// One of them.

@@ -50,7 +50,7 @@ impl Extras {
     /// An extra execution; `writes` when the statement may change data, COMMIT included when it repeats one.
     pub fn push(&mut self, extra: &Extra, shape: &Arc<str>, writes: bool) {
         let id = extra.execution.shape_id.unwrap_or(0);
-        if let (Some((session, seq)), true) = (extra.repeats, writes) {
+        if let (Some((session, seq)), true) = (extra.repeats.or(extra.echoes), writes) {
             self.duplicates += 1;
             let node = names(&[extra.node], &self.nodes);
             let found = self.duplicated.entry(id).or_insert_with(|| {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use splitproof_capture::trace::Outcome;
+
 use super::Step;
 use crate::attribution::NodeIndex;
 use crate::intent::{Intent, Pin, Verdict};
@@ -24,12 +26,21 @@ pub struct Ties {
 }
 
 impl Ties {
-    /// Takes a session's next request that executed without an error; true when what it is tied to lives elsewhere.
+    /// Takes a session's next request that executed; true when what it is tied to lives elsewhere. One that failed leaves nothing, and
+    /// is lost only where that may be why it failed: the node does not have the temporary table.
     pub fn is_lost(&mut self, step: &Step<'_>) -> bool {
         let Some(nodes) = step.nodes.filter(|nodes| !nodes.is_empty()) else { return false };
         let left = self.sessions.entry(step.request.session).or_default();
         let elsewhere = |origin: &Vec<NodeIndex>| nodes.iter().any(|node| !origin.contains(node));
         let verdict = step.verdict;
+        if step.request.outcome != Outcome::Ok {
+            return match &verdict.pin {
+                Some(pin @ Pin::TemporaryTable(_)) => {
+                    left.origins.get(pin).is_some_and(elsewhere) && !found_by_role(verdict)
+                }
+                _ => false,
+            };
+        }
         if let Some(name) = verdict.variable_set() {
             left.origins.remove(&Pin::Variable(name));
         }

@@ -24,6 +24,21 @@ struct Open {
     nodes: BTreeSet<NodeIndex>,
     first_elsewhere: Option<Example>,
     without_begin: bool,
+    /// Where savepoints, modes and the end were executed, with one for each set of nodes.
+    controls: Vec<(Vec<NodeIndex>, Example)>,
+}
+
+impl Open {
+    /// The first statement that ran on another node than those before it; or else one that shapes or ends the transaction and
+    /// reached none of its nodes. Such a statement may reach more nodes than the transaction uses.
+    fn elsewhere(&mut self) -> Option<Example> {
+        if self.first_elsewhere.is_some() || self.nodes.is_empty() {
+            return self.first_elsewhere.take();
+        }
+        let missed = |nodes: &[NodeIndex]| nodes.iter().all(|node| !self.nodes.contains(node));
+        let at = self.controls.iter().position(|(nodes, _)| missed(nodes))?;
+        Some(self.controls.swap_remove(at).1)
+    }
 }
 
 /// Finds split transactions; takes every session's requests in order.
@@ -68,6 +83,12 @@ impl Transactions {
             let begun = open.begin.as_deref();
             open.without_begin |= begun.is_some_and(|begun| nodes.iter().any(|node| !begun.contains(node)));
         }
+        if !nodes.is_empty()
+            && control.is_some_and(|control| control != Control::Begin)
+            && open.controls.iter().all(|(seen, _)| seen != nodes)
+        {
+            open.controls.push((nodes.to_vec(), step.example(&self.nodes)));
+        }
         if open.statements.len() < KEPT {
             let statement =
                 Statement { shape: step.shape(), intent: step.intent.to_string(), nodes: names(nodes, &self.nodes) };
@@ -77,9 +98,9 @@ impl Transactions {
 
     /// The session's transaction is over, or the session is.
     pub fn end(&mut self, session: u64) {
-        let Some(open) = self.open.remove(&session) else { return };
+        let Some(mut open) = self.open.remove(&session) else { return };
         self.total += 1;
-        let Some(example) = open.first_elsewhere else { return };
+        let Some(example) = open.elsewhere() else { return };
         self.split += 1;
         let (mut shapes, mut places) = (Vec::new(), Vec::new());
         for (statement, shape) in &open.statements {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use splitproof_capture::sql::{Effect, Statement, StatementKind};
 use splitproof_replay::catalog::{Catalog, VaryingDefault};
 
-use super::{Call, Functions, system};
+use super::{Functions, system};
 
 /// What may differ each time a statement runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,20 +80,22 @@ pub(super) fn of(statement: &Statement, functions: &Functions, catalog: Option<&
         StatementKind::Select | StatementKind::CopyTo { .. } | StatementKind::Call => true,
         _ => false,
     };
-    let answer = called.clone().or_else(|| statement.arbitrary_rows.then_some(Variation::ArbitraryRows));
+    let answer = source(statement, functions);
     Determinism {
         answer: if answers { answer.or_else(|| statement.returning.then(default).flatten()) } else { None },
         written: if writes { called.or_else(default) } else { None },
     }
 }
 
+/// Why the values that a statement finds may differ, whatever becomes of them.
+pub(super) fn source(statement: &Statement, functions: &Functions) -> Option<Variation> {
+    called(statement, functions).or_else(|| statement.arbitrary_rows.then_some(Variation::ArbitraryRows))
+}
+
 fn called(statement: &Statement, functions: &Functions) -> Option<Variation> {
-    let of_calls = statement.functions.iter().filter_map(|function| {
-        system::variation(functions.engine(), function).or_else(|| match functions.call(function) {
-            Call::Volatile(name) | Call::Unknown(name) => Some(Variation::Function(name)),
-            _ => None,
-        })
-    });
+    let of_calls = functions
+        .callees(statement)
+        .filter_map(|callee| system::variation(functions.engine(), callee.function).or_else(|| callee.variation()));
     let of_surroundings = statement.surroundings.iter().filter_map(|word| match word.as_str() {
         "tablesample" => Some(Variation::ArbitraryRows),
         "current_user" | "current_role" | "session_user" | "current_catalog" | "current_schema" => None,

@@ -1,6 +1,7 @@
 //! Where each request belongs.
 //!
-//! - [`Judge`]: the pair's functions and one [`Profile`] per statement shape
+//! - [`Judge`]: the pair's [`Functions`] and one [`Profile`] per statement shape
+//! - [`Effects`]: the tables that a statement reads and writes, what it calls included
 //! - [`Session`]: one client connection's state, which settles what a shape alone cannot
 //! - [`RequestView`]: what the judgement needs of a request
 //! - [`Verdict`], [`Intent`], [`Reason`], [`Pin`], [`Control`], [`Fit`]: where it belongs, why, and what it is tied to
@@ -9,8 +10,8 @@
 //! The rules:
 //!
 //! - A read outside a transaction that calls nothing volatile, takes no lock and touches no temporary table may run
-//!   on any node: `replica`. Functions that are declared volatile and yet change nothing (`random()`, `pg_sleep()`)
-//!   leave it there, and the primary is as good.
+//!   on any node: `replica`. Functions that are declared volatile and yet change nothing (`random()`, `pg_sleep()`, and
+//!   those whose body only reads) leave it there, and the primary is as good.
 //! - What writes, locks, defines or maintains, and whatever is not understood, belongs to the primary.
 //! - Inside BEGIN READ ONLY reads stay `replica`. In any other transaction reads and control statements are `same`:
 //!   they belong where the transaction runs, which is the primary from its first write on. SERIALIZABLE transactions
@@ -34,7 +35,7 @@ mod verdict;
 mod view;
 
 pub use determinism::{Determinism, Variation};
-pub use functions::{Call, Functions};
+pub use functions::{Call, Effects, Functions};
 pub use judge::Judge;
 pub use profile::{Class, Profile, StatementProfile};
 pub use reason::Reason;

@@ -1,11 +1,12 @@
 //! What a statement's shape says about where it belongs, before the session has its say.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use splitproof_capture::sql::{Effect, Facts, Scope, Statement, StatementKind};
 use splitproof_replay::catalog::Catalog;
 
-use super::{Call, Determinism, Functions, Reason, Variation, determinism, system};
+use super::{Call, Determinism, Effects, Functions, Reason, Variation, determinism, system};
 
 /// Everything known of a text, found once per shape.
 #[derive(Clone, Debug)]
@@ -27,6 +28,10 @@ pub struct StatementProfile {
     pub reason: Reason,
     /// What may differ each time it runs.
     pub determinism: Determinism,
+    /// What it does with tables, what it calls included.
+    pub effects: Effects,
+    /// Tables that the bodies of the functions that it calls read.
+    pub behind: BTreeSet<Arc<str>>,
     /// What PREPARE, DECLARE or EXPLAIN names.
     pub inner: Option<Arc<StatementProfile>>,
     /// Functions that it calls and of which nothing is known.
@@ -92,17 +97,17 @@ impl StatementProfile {
             _ => None,
         };
         let (class, reason) = class(&facts, functions, catalog, inner.as_deref());
-        let unknown_functions = facts
-            .functions
-            .iter()
-            .filter_map(|function| match functions.call(function) {
+        let unknown_functions = functions
+            .callees(&facts)
+            .filter_map(|callee| match callee.call() {
                 Call::Unknown(name) => Some(name),
                 _ => None,
             })
             .collect();
         let determinism = determinism::of(&facts, functions, catalog);
-        let calls_primary = demand(functions.worst(&facts.functions)).is_some();
-        StatementProfile { facts, class, reason, determinism, inner, unknown_functions, calls_primary }
+        let (effects, behind) = (functions.effects(&facts, catalog), functions.behind(&facts));
+        let calls_primary = demand(functions.worst(&facts)).is_some();
+        StatementProfile { facts, class, reason, determinism, effects, behind, inner, unknown_functions, calls_primary }
     }
 
     /// What it does: SET STATEMENT and EXECUTE IMMEDIATE do what they hold.
@@ -122,7 +127,7 @@ fn class(
 ) -> (Class, Reason) {
     if matches!(facts.kind, StatementKind::SetVariables) && facts.effect == Effect::Session {
         // SET may call functions and lock rows like any query.
-        let demand = facts.row_lock.map(Reason::RowLock).or_else(|| demand(functions.worst(&facts.functions)));
+        let demand = facts.row_lock.map(Reason::RowLock).or_else(|| demand(functions.worst(facts)));
         return demand.map_or((Class::Session, Reason::NotRouted), |reason| (Class::Primary, reason));
     }
     match facts.effect {
@@ -162,18 +167,18 @@ fn class(
 
 /// A statement whose text only reads: what it calls and what it reads decide.
 fn read(facts: &Statement, functions: &Functions, catalog: Option<&Catalog>) -> (Class, Reason) {
-    let worst = functions.worst(&facts.functions);
-    let harmless = match worst {
+    let harmless = match functions.worst(facts) {
         Call::SessionState(name) => return (Class::State, Reason::SessionState(setting(facts).unwrap_or(name))),
-        Call::ChangesNothing(name) => Some(name),
+        Call::ChangesNothing(name) => Some(Reason::ChangesNothing(name)),
+        Call::OnlyReads(name) => Some(Reason::BodyReads(name)),
         Call::Pure => None,
         demanding => return (Class::Primary, demand(demanding).unwrap_or(Reason::Writes)),
     };
-    if let Some(name) = unlogged(facts, catalog) {
+    if let Some(name) = unlogged(facts, &functions.behind(facts), catalog) {
         return (Class::Primary, Reason::Unlogged(name));
     }
-    if let Some(name) = harmless {
-        return (Class::Either, Reason::ChangesNothing(name));
+    if let Some(reason) = harmless {
+        return (Class::Either, reason);
     }
     let plan_only = matches!(facts.kind, StatementKind::Show { .. } | StatementKind::Explain { analyze: false, .. });
     if plan_only {
@@ -197,7 +202,8 @@ fn demand(call: Call) -> Option<Reason> {
         Call::System(name) => Some(Reason::SystemFunction(name)),
         Call::AdvisoryLock(name) => Some(Reason::AdvisoryLock(name)),
         Call::SequenceValue(name) => Some(Reason::SequenceValue(name)),
-        Call::SessionState(_) | Call::ChangesNothing(_) | Call::Pure => None,
+        Call::Undeclared(name, why) => Some(Reason::Undeclared(name, why)),
+        Call::SessionState(_) | Call::ChangesNothing(_) | Call::OnlyReads(_) | Call::Pure => None,
     }
 }
 
@@ -213,12 +219,13 @@ fn setting(facts: &Statement) -> Option<Arc<str>> {
     facts.settings.first()?.name.as_deref().map(Arc::from)
 }
 
-fn unlogged(facts: &Statement, catalog: Option<&Catalog>) -> Option<Arc<str>> {
+fn unlogged(facts: &Statement, behind: &BTreeSet<Arc<str>>, catalog: Option<&Catalog>) -> Option<Arc<str>> {
     let unlogged = catalog?.relations.iter().filter(|relation| relation.persistence == 'u');
     let mut read = unlogged.filter(|relation| {
-        facts.reads.iter().any(|table| {
-            table.name == relation.name && table.schema.as_ref().is_none_or(|schema| *schema == relation.schema)
-        })
+        behind.contains(&*relation.name)
+            || facts.reads.iter().any(|table| {
+                table.name == relation.name && table.schema.as_ref().is_none_or(|schema| *schema == relation.schema)
+            })
     });
     read.next().map(|relation| relation.name.as_str().into())
 }

@@ -14,6 +14,8 @@ pub enum Reason {
     ReadsServer,
     /// It calls this function, which is declared volatile and changes nothing.
     ChangesNothing(Arc<str>),
+    /// It calls this function, which is declared volatile and whose body only reads.
+    BodyReads(Arc<str>),
     /// It reads this view, in which every server shows itself.
     ServerView(Arc<str>),
     /// A read in a read-only transaction.
@@ -47,6 +49,8 @@ pub enum Reason {
     Listens,
     /// It calls this function, which is declared volatile.
     VolatileFunction(Arc<str>),
+    /// It calls this function, which is declared to change nothing and whose body does this.
+    Undeclared(Arc<str>, Arc<str>),
     /// It calls this system function, which changes something or works only on the primary.
     SystemFunction(Arc<str>),
     /// Advisory locks live on one server.
@@ -127,6 +131,7 @@ impl fmt::Display for Reason {
             Reason::Read => f.write_str("it only reads"),
             Reason::ReadsServer => f.write_str("it reads settings or plans, not data"),
             Reason::ChangesNothing(name) => write!(f, "{name}() gives another result each time but changes nothing"),
+            Reason::BodyReads(name) => write!(f, "{name}() is declared volatile, but its body only reads"),
             Reason::ServerView(name) => write!(f, "in {name} every server shows itself"),
             Reason::ReadOnlyTransaction => f.write_str("its transaction is read only"),
             Reason::Writes => f.write_str("it writes"),
@@ -151,6 +156,7 @@ impl fmt::Display for Reason {
             Reason::Notifies => f.write_str("a replica cannot send notifications"),
             Reason::Listens => f.write_str("a replica has no notifications"),
             Reason::VolatileFunction(name) => write!(f, "{name}() is declared volatile and may write"),
+            Reason::Undeclared(name, why) => write!(f, "{name}() is declared to change nothing, but its body {why}"),
             Reason::SystemFunction(name) => write!(f, "{name}() changes something or works only on the primary"),
             Reason::AdvisoryLock(name) => write!(f, "{name}() works on the advisory locks of one server"),
             Reason::SequenceValue(name) => write!(f, "{name}() tells what this session drew on the primary"),

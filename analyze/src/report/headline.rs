@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::comparison::{Comparison, Judged, SplitTransaction};
+use crate::comparison::{AccidentalPrimaryRead, Comparison, Judged, SplitTransaction};
 
 /// One kind of finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -98,10 +98,7 @@ pub fn headlines(comparison: &Comparison) -> Vec<Headline> {
                 count: finding.requests,
                 baseline: finding.baseline,
                 shape: finding.shape.text.clone(),
-                detail: format!(
-                    "{} of {} eligible; {:.1} ms on the primary, {:.1} % of its time",
-                    finding.requests, finding.eligible, finding.primary_ms, finding.share * 100.0
-                ),
+                detail: primary_time(finding),
                 example: key(finding.example.session, finding.example.seq),
             }).collect(),
         },
@@ -193,6 +190,14 @@ fn answers(comparison: &Comparison) -> Headline {
         candidate: lines.iter().map(|line| line.count).sum(),
         baseline: None,
         lines,
+    }
+}
+
+fn primary_time(finding: &AccidentalPrimaryRead) -> String {
+    let eligible = format!("{} of {} eligible", finding.requests, finding.eligible);
+    match (finding.primary_ms, finding.share) {
+        (Some(ms), Some(share)) => format!("{eligible}; {ms:.1} ms on the primary, {:.1} % of its time", share * 100.0),
+        _ => format!("{eligible}; the primary's log does not tell how long they took"),
     }
 }
 

@@ -150,11 +150,12 @@ fn primary_time_chart(comparison: &Comparison) -> Option<String> {
         .take(BARS)
         .map(|read| Bar {
             label: read.shape.text.clone(),
-            baseline: earlier.iter().find(|other| other.shape.id == read.shape.id).map(|other| other.primary_ms),
-            candidate: Some(read.primary_ms),
+            baseline: earlier.iter().find(|other| other.shape.id == read.shape.id).and_then(|other| other.primary_ms),
+            candidate: read.primary_ms,
         })
         .collect();
-    (!bars.is_empty()).then(|| paired_bars("Time on the primary of reads that a replica may serve", "ms", &bars))
+    let known = bars.iter().any(|bar| bar.candidate.is_some() || bar.baseline.is_some());
+    known.then(|| paired_bars("Time on the primary of reads that a replica may serve", "ms", &bars))
 }
 
 fn latency_chart(comparison: &Comparison) -> Option<String> {

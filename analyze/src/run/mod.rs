@@ -7,6 +7,7 @@
 //!
 //! The second pass, [`engine`](crate::engine), joins and aggregates those rows.
 
+mod cursor;
 mod error;
 mod open;
 mod pass;

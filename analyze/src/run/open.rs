@@ -19,6 +19,8 @@ pub struct Node {
     pub name: Arc<str>,
     /// Its role when the run began.
     pub role: Role,
+    /// True when its trace was read from its log, which tells no answers and no durations.
+    pub logged: bool,
 }
 
 /// A recording or a run whose manifest has been read.
@@ -76,7 +78,8 @@ impl Section {
         } else if !self.refused.is_empty() {
             Some("the router refused sessions of the replay".into())
         } else {
-            None
+            let problem = |node: &Entry| Some(format!("node {}: {}", node.name, node.problem.as_deref()?));
+            self.nodes.iter().find_map(problem)
         }
     }
 }
@@ -87,6 +90,11 @@ struct Entry {
     role: String,
     #[serde(default)]
     version: String,
+    #[serde(default)]
+    evidence: String,
+    /// What is wrong with its evidence.
+    #[serde(default)]
+    problem: Option<String>,
 }
 
 /// How texts of this engine are read by a server of this version, as far as it is known.
@@ -132,7 +140,8 @@ impl Run {
                 {
                     version.clone_from(&entry.version);
                 }
-                nodes.push(Node { name: name.as_str().into(), role });
+                let logged = entry.is_some_and(|entry| entry.evidence == "log");
+                nodes.push(Node { name: name.as_str().into(), role, logged });
             }
             nodes.sort_by_key(|node| node.role != Role::Primary);
             let found = nodes.iter().filter(|node| node.role == Role::Primary).count();
@@ -148,6 +157,14 @@ impl Run {
     /// How its texts are read: by its engine and, where it has one, the primary's version.
     pub fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    /// The mode in which values of parameters and texts are compared, where a node's log shows parameters in the text.
+    pub(super) fn by_values(&self) -> Option<Mode> {
+        match self.dialect {
+            Dialect::Mysql(mode) if self.nodes.iter().any(|node| node.logged) => Some(mode),
+            _ => None,
+        }
     }
 
     /// Why it does not hold all that was asked for; `None` when it does.

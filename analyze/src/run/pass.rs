@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use splitproof_capture::trace::{Kind, LateCause, Outcome, Request, Role};
 
+use super::cursor::{Cursors, Moment};
 use super::open::{Node, Run};
 use super::session::{Transaction, Written, scope};
 use super::statement::Statement;
@@ -34,8 +35,8 @@ pub struct Judgement {
     pub attributed: Attributed,
     /// Executions per node.
     pub executions: Vec<u64>,
-    /// Time that the primary spent on all statements, nanoseconds.
-    pub primary_ns: u64,
+    /// Time that the primary spent on all statements, nanoseconds; `None` where its log is the evidence, which tells no durations.
+    pub primary_ns: Option<u64>,
     /// Requests without their text.
     pub without_text: u64,
     /// Split transactions.
@@ -65,8 +66,8 @@ struct Pending {
     scope: Scope,
     /// What it reads.
     reads: Scope,
-    /// The replica that answered it, and when it was executed there.
-    read: Option<(NodeIndex, i64, i64)>,
+    /// Of a read on a replica, the execution whose data it shows.
+    read: Option<Moment>,
     end_ns: i64,
 }
 
@@ -75,6 +76,7 @@ struct Pending {
 struct Session {
     intents: intent::Session,
     transaction: Transaction,
+    cursors: Cursors,
 }
 
 struct Judging<'a> {
@@ -157,10 +159,11 @@ impl<'a> Judging<'a> {
         {
             session.transaction.name(name, self.statements.prepared(&request));
         }
-        let statement = match needed {
-            true => session.transaction.resolve(self.statements.of(&request)),
+        let asked = match needed {
+            true => self.statements.of(&request),
             false => Arc::new(Statement::default()),
         };
+        let statement = session.transaction.resolve(asked.clone());
         let statement = match &verdict.pin {
             Some(Pin::TemporaryTable(table)) if statement.is_write() || verdict.intent == Intent::Same => {
                 Arc::new(statement.without_temporary(table))
@@ -198,10 +201,10 @@ impl<'a> Judging<'a> {
         }
         if needed && verdict.control.is_none() && request.outcome == Outcome::Ok {
             self.states.step(&step, inside);
-            // What is split inside a transaction is found there.
-            if self.ties.is_lost(&step) && !inside {
-                self.states.pinned(&step);
-            }
+        }
+        // What is split inside a transaction is found there.
+        if needed && verdict.control.is_none() && self.ties.is_lost(&step) && !inside {
+            self.states.pinned(&step);
         }
         if verdict.intent == Intent::Same && verdict.on_primary && verdict.control.is_none() && !inside {
             let elsewhere = nodes.as_deref().is_some_and(|nodes| nodes.iter().any(|&node| !self.is_primary(node)));
@@ -213,12 +216,8 @@ impl<'a> Judging<'a> {
             self.transactions.end(request.session);
             self.states.end_transaction(request.session, committed);
         }
-        if statement.is_write()
-            && let Some(why) = &statement.writes_vary
-        {
-            self.taint(&request, &statement, why);
-        }
-        if statement.writes_any && request.outcome == Outcome::Ok {
+        self.taint(&request, &statement);
+        if (statement.writes_any || statement.redefines) && request.outcome == Outcome::Ok {
             self.unknown_writes_ns.get_or_insert(request.start_ns);
         }
         if !effect.committed.is_empty() {
@@ -235,9 +234,12 @@ impl<'a> Judging<'a> {
         row.varies = statement.varies.clone();
         row.answer =
             if statement.ordered { request.checksum_rows } else { request.checksum_rowset }.map(u128::to_le_bytes);
-        let read = self.replica_read(&request, &statement, &placement, destination);
-        if let Some((_, start_ns, _)) = read {
-            self.own_open_write(&mut row, &request, &statement, &earlier_writes, start_ns);
+        let here = self.on_replica(&request, &placement, destination);
+        let session = self.sessions.entry(request.session).or_default();
+        let shown = here.map(|now| session.cursors.shown_by(&request, &asked, now));
+        let read = shown.filter(|_| !statement.read_scope().is_empty());
+        if let (Some(_), Some(now)) = (read, here) {
+            self.own_open_write(&mut row, &request, &statement, &earlier_writes, now.start_ns);
         }
         let end_ns = request.end_ns().unwrap_or(request.start_ns);
         self.pending.push_back(Pending { row, scope: statement.scope(), reads: statement.read_scope(), read, end_ns });
@@ -288,19 +290,10 @@ impl<'a> Judging<'a> {
         execution.end_ns.map(|end| end.saturating_sub(execution.start_ns))
     }
 
-    /// The replica that answered a statement with tables, when only replicas did.
-    fn replica_read(
-        &self,
-        request: &Request,
-        statement: &Statement,
-        placement: &Placement,
-        destination: Option<Destination>,
-    ) -> Option<(NodeIndex, i64, i64)> {
+    /// The replica that answered a statement, when only replicas did.
+    fn on_replica(&self, request: &Request, placement: &Placement, destination: Option<Destination>) -> Option<Moment> {
         let Placement::Decided(sites) = placement else { return None };
-        if destination != Some(Destination::Replica)
-            || request.outcome != Outcome::Ok
-            || statement.read_scope().is_empty()
-        {
+        if destination != Some(Destination::Replica) || request.outcome != Outcome::Ok {
             return None;
         }
         let site = sites.first()?;
@@ -308,7 +301,8 @@ impl<'a> Judging<'a> {
             Some(execution) => (execution.start_ns, execution.end_ns),
             None => (request.start_ns, request.end_ns()),
         };
-        Some((site.node, start, end.or(request.end_ns()).unwrap_or(start)))
+        let end_ns = end.or(request.end_ns()).unwrap_or(start);
+        Some(Moment { node: site.node, sent_ns: request.start_ns, start_ns: start, end_ns })
     }
 
     /// A read on a replica inside a transaction cannot see what that transaction wrote on the primary.
@@ -331,9 +325,9 @@ impl<'a> Judging<'a> {
         }
     }
 
-    fn taint(&mut self, request: &Request, statement: &Statement, why: &Arc<str>) {
+    fn taint(&mut self, request: &Request, statement: &Statement) {
         let at_ns = request.start_ns;
-        for table in &statement.writes {
+        for (table, why) in &statement.written_vary {
             self.tainted.entry(table.clone()).or_insert_with(|| (at_ns, why.clone()));
         }
     }
@@ -393,9 +387,9 @@ impl<'a> Judging<'a> {
         });
         row.tainted = tainted.next().map(|(_, (_, why))| why.clone());
         row.unknown_writes = !scope.is_empty() && self.unknown_writes_ns.is_some_and(|since_ns| since_ns < *end_ns);
-        let Some((node, start_ns, read_end_ns)) = *read else { return };
+        let Some(Moment { node, sent_ns, start_ns, end_ns }) = *read else { return };
         let Some(name) = self.names.get(node) else { return };
-        let read = Read { node: name, session, scope: reads, sent_ns: row.start_ns, start_ns, end_ns: read_end_ns };
+        let read = Read { node: name, session, scope: reads, sent_ns, start_ns, end_ns };
         // A write of its own open transaction, which it has missed for certain, may not be the oldest that it missed.
         let missed_own = row.staleness.is_some();
         match judge(&read, &self.commits, &self.positions) {

@@ -1,11 +1,11 @@
 //! What the analysis needs to know of a statement beyond its intent, found once per shape.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use splitproof_capture::sql::{Effect, Function, Relation, StatementKind};
-use splitproof_replay::catalog::{Catalog, Volatility};
+use splitproof_capture::sql::StatementKind;
 
-use crate::intent::{Call, Functions, Profile, StatementProfile};
+use crate::intent::{Profile, StatementProfile};
 use crate::staleness::Scope;
 
 /// The names that a session gives to statements.
@@ -20,20 +20,22 @@ pub enum Named {
 /// A statement shape.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Statement {
-    /// Tables that it reads.
+    /// Tables that it reads, the functions that it calls included.
     pub reads: Vec<Arc<str>>,
-    /// True when it may read tables that its text does not name: a view, a function.
+    /// True when it may read tables that are not known: a view, a function whose body is not.
     pub reads_any: bool,
-    /// Tables that it writes.
+    /// Tables that it writes, the functions that it calls included.
     pub writes: Vec<Arc<str>>,
-    /// True when it may write tables that its text does not name: a volatile function, a procedure, DO.
+    /// True when it may write tables that are not known: a volatile function or procedure whose body is not, DO.
     pub writes_any: bool,
     /// True when ORDER BY fixes the order of its rows.
     pub ordered: bool,
     /// Why its own answer may differ each time.
     pub varies: Option<Arc<str>>,
-    /// Why what it writes may differ each time.
-    pub writes_vary: Option<Arc<str>>,
+    /// Written tables whose new rows may differ each time, and why.
+    pub written_vary: BTreeMap<Arc<str>, Arc<str>>,
+    /// True when it makes a routine, a trigger or a rule.
+    pub redefines: bool,
     /// A name that it gives or uses.
     pub named: Option<Named>,
     /// What the parser said, when it did not understand it.
@@ -42,20 +44,12 @@ pub struct Statement {
     pub unknown_functions: Vec<Arc<str>>,
 }
 
-/// Whom to ask about functions and relations.
-#[derive(Clone, Copy)]
-pub(super) struct Pair<'a> {
-    pub functions: &'a Functions,
-    pub catalog: Option<&'a Catalog>,
-}
-
 impl Statement {
     /// What a text does.
-    pub(super) fn of(profile: &Profile, pair: Pair<'_>) -> Self {
+    pub(super) fn of(profile: &Profile) -> Self {
         let mut whole = Statement {
             ordered: !profile.statements.is_empty(),
             varies: profile.answer_varies().map(|why| why.to_string().into()),
-            writes_vary: profile.written_varies().map(|why| why.to_string().into()),
             parse_error: profile.error.clone(),
             unknown_functions: profile.unknown_functions().cloned().collect(),
             ..Statement::default()
@@ -65,7 +59,7 @@ impl Statement {
             (whole.reads_any, whole.writes_any) = (true, true);
         }
         for statement in &profile.statements {
-            whole.add(statement, pair);
+            whole.add(statement);
         }
         for tables in [&mut whole.reads, &mut whole.writes] {
             tables.sort();
@@ -82,7 +76,8 @@ impl Statement {
     /// The same without a table of the session's own and without its writes: no other session sees them, and no other
     /// node gets them.
     pub(super) fn without_temporary(&self, table: &str) -> Self {
-        let mut other = Statement { writes: Vec::new(), writes_any: false, ..self.clone() };
+        let mut other =
+            Statement { writes: Vec::new(), writes_any: false, written_vary: BTreeMap::new(), ..self.clone() };
         other.reads.retain(|read| &**read != table);
         other
     }
@@ -109,12 +104,12 @@ impl Statement {
         Scope::Tables(tables)
     }
 
-    fn add(&mut self, statement: &Arc<StatementProfile>, pair: Pair<'_>) {
+    fn add(&mut self, statement: &Arc<StatementProfile>) {
         let facts = &statement.facts;
         self.ordered &= facts.ordered;
         let inner = || {
             let statements = statement.inner.iter().cloned().collect();
-            Statement::of(&Profile { error: None, statements }, pair)
+            Statement::of(&Profile { error: None, statements })
         };
         match &facts.kind {
             StatementKind::Prepare { name, .. } => {
@@ -129,66 +124,53 @@ impl Statement {
             StatementKind::Fetch { name } => self.named = Some(Named::Uses(cursor_name(name))),
             StatementKind::SetStatement { .. } | StatementKind::ExecuteImmediate { .. } => {
                 if let Some(inner) = &statement.inner {
-                    self.add(inner, pair);
+                    self.add(inner);
                 }
                 return;
             }
             StatementKind::Explain { analyze, .. } => {
                 if let Some(inner) = statement.inner.as_ref().filter(|_| *analyze) {
-                    self.add(inner, pair);
+                    self.add(inner);
                 }
                 return;
             }
             _ => {}
         }
-        self.reads.extend(facts.reads.iter().map(table));
-        self.reads_any |= facts.reads.iter().any(|relation| pair.is_view(relation));
-        // A lock writes nothing that a read could miss, and maintenance changes no answer.
-        if facts.effect == Effect::Write {
-            self.writes.extend(facts.writes.iter().map(table));
-            self.writes_any |= matches!(
-                facts.kind,
-                StatementKind::Call | StatementKind::Do | StatementKind::Block | StatementKind::Unknown
-            );
+        let effects = &statement.effects;
+        self.reads.extend(effects.reads.iter().cloned());
+        self.reads_any |= effects.reads_any;
+        self.writes.extend(effects.writes.iter().cloned());
+        self.writes_any |= effects.writes_any;
+        for (table, why) in &effects.written_vary {
+            self.written_vary.entry(table.clone()).or_insert_with(|| why.to_string().into());
         }
-        for function in &facts.functions {
-            match pair.functions.call(function) {
-                Call::Volatile(_) | Call::Unknown(_) => (self.reads_any, self.writes_any) = (true, true),
-                _ => self.reads_any |= pair.may_read(function),
-            }
-        }
+        self.redefines |= redefines(&facts.kind);
     }
 }
 
-impl Pair<'_> {
-    /// True when the relation is not a table of its own: what it reads is not in the text.
-    fn is_view(&self, relation: &Relation) -> bool {
-        let Some(catalog) = self.catalog else { return false };
-        catalog.relations.iter().any(|known| {
-            known.kind == 'v'
-                && known.name == relation.name
-                && relation.schema.as_ref().is_none_or(|schema| *schema == known.schema)
-        })
-    }
-
-    /// True for a function of the pair's own that is declared stable: it may read any table.
-    fn may_read(&self, function: &Function) -> bool {
-        let Some(catalog) = self.catalog else { return false };
-        catalog.functions.iter().any(|known| {
-            known.name == function.name
-                && known.schema != "pg_catalog"
-                && known.volatility == Volatility::Stable
-                && function.schema.as_ref().is_none_or(|schema| *schema == known.schema)
-        })
-    }
-}
-
-/// The name of a table in the commit history. Schemas are left out: a text need not name them.
-fn table(relation: &Relation) -> Arc<str> {
-    relation.name.as_str().into()
+/// True for what makes a routine, a trigger or a rule: what the catalogue says of those holds no longer.
+fn redefines(kind: &StatementKind) -> bool {
+    const NAMES: [&str; 7] = [
+        "CreateFunctionStmt",
+        "CreateTrigStmt",
+        "RuleStmt",
+        "create function",
+        "create procedure",
+        "create package",
+        "create trigger",
+    ];
+    matches!(kind, StatementKind::Define { name } if NAMES.contains(&name.as_str()))
 }
 
 /// Cursors and prepared statements have names of their own.
 fn cursor_name(name: &str) -> String {
-    format!("cursor {name}")
+    format!("{CURSOR}{name}")
 }
+
+/// True for the name of a cursor, as [`Named`] has it.
+pub(super) fn is_cursor(name: &str) -> bool {
+    name.starts_with(CURSOR)
+}
+
+/// Cursors and prepared statements may have the same name.
+const CURSOR: &str = "cursor ";

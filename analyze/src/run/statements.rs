@@ -7,7 +7,7 @@ use splitproof_capture::sql::Dialect;
 use splitproof_capture::trace::Request;
 use splitproof_replay::catalog::Catalog;
 
-use super::statement::{Pair, Statement};
+use super::statement::Statement;
 use crate::comparison::{Example, Shape, ShapeId, UnknownShape};
 use crate::findings::example;
 use crate::intent::{Judge, RequestView, Session, Verdict};
@@ -23,7 +23,6 @@ struct Known {
 /// The statements of a run, each judged once.
 pub struct Statements {
     judge: Judge,
-    catalog: Option<Arc<Catalog>>,
     shapes: HashMap<u64, Known>,
     nothing: Arc<Statement>,
 }
@@ -31,8 +30,11 @@ pub struct Statements {
 impl Statements {
     /// No statement yet; dialect and catalog are those of the pair, the catalog where it is known.
     pub fn new(dialect: Dialect, catalog: Option<Arc<Catalog>>) -> Self {
-        let judge = Judge::new(dialect, catalog.clone());
-        Statements { judge, catalog, shapes: HashMap::new(), nothing: Arc::new(Statement::default()) }
+        Statements {
+            judge: Judge::new(dialect, catalog),
+            shapes: HashMap::new(),
+            nothing: Arc::new(Statement::default()),
+        }
     }
 
     /// Where the session's next request belongs.
@@ -57,9 +59,8 @@ impl Statements {
         let id = request.shape_id.unwrap_or_else(|| self.judge.dialect().shape_id(sql));
         let profile = self.judge.profile(Some(id), sql);
         let dialect = self.judge.dialect();
-        let pair = Pair { functions: self.judge.functions(), catalog: self.catalog.as_deref() };
         Some(self.shapes.entry(id).or_insert_with(|| Known {
-            statement: Arc::new(Statement::of(&profile, pair)),
+            statement: Arc::new(Statement::of(&profile)),
             text: dialect.normalize(sql).into(),
             requests: 0,
             example: example(request, Vec::new()),

@@ -13,8 +13,8 @@ const STEP: u32 = 128;
 pub(super) struct Counts {
     /// Executions per node.
     pub executions: Vec<u64>,
-    /// Time that the primary spent on all of them, nanoseconds.
-    pub primary_ns: u64,
+    /// Time that the primary spent on all of them, nanoseconds; `None` where its trace tells no durations.
+    pub primary_ns: Option<u64>,
 }
 
 /// One input with its next row.
@@ -49,8 +49,13 @@ pub(super) fn sweep(
         }
         return Ok(Ok(Counts::default()));
     }
-    let mut counts = Counts { executions: vec![0; run.nodes().len()], primary_ns: 0 };
+    let mut counts = Counts { executions: vec![0; run.nodes().len()], primary_ns: None };
+    // The primary is the first node.
+    counts.primary_ns = run.nodes().first().filter(|node| !node.logged).map(|_| 0);
     let mut attributor = Attributor::new(pinning);
+    if let Some(mode) = run.by_values() {
+        attributor = attributor.by_values(mode);
+    }
     let mut clients = Input::new(run.reader().requests())?;
     let mut nodes = Vec::new();
     for node in run.nodes() {
@@ -99,9 +104,8 @@ fn feed_node(nodes: &mut [Input], node: usize, attributor: &mut Attributor, coun
         if let Some(count) = counts.executions.get_mut(node) {
             *count += 1;
         }
-        // The primary is the first node.
-        if node == 0 {
-            counts.primary_ns += row.duration_ns.unwrap_or(0);
+        if let (0, Some(sum)) = (node, &mut counts.primary_ns) {
+            *sum += row.duration_ns.unwrap_or(0);
         }
     }
     attributor.execution(node, row);

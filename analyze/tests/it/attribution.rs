@@ -244,6 +244,18 @@ fn a_transaction_pooler_contradicts_session_pinning_and_is_followed() {
 }
 
 #[test]
+fn a_backend_inside_a_transaction_is_one_sessions_until_its_end() {
+    // By time alone the COMMIT on the standby could be either's.
+    let text = "1 10..12 BEGIN -> P1
+                2 10..12 BEGIN READ ONLY -> S1
+                1 13..15 UPDATE t SET a = 1 -> P1
+                2 13..15 SELECT a FROM t -> S1
+                1 20..30 COMMIT -> P1:21..29
+                2 22..26 COMMIT -> S1:23..24";
+    assert_eq!(places_with(text, Pinning::Transaction), "1.1=P1 2.1=S1 1.2=P1 2.2=S1 1.3=P1 2.3=S1");
+}
+
+#[test]
 fn requests_come_out_in_start_order_with_nothing_lost() {
     let mut text = String::new();
     for at in 0..200 {

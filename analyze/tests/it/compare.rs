@@ -3,7 +3,7 @@
 use splitproof_analyze::compare::{Error, Options, compare};
 use splitproof_analyze::comparison::{AnswerClass, Comparison, Destination, Writer};
 
-use crate::scenario::scenario;
+use crate::scenario::{compared, scenario};
 
 /// Position samples of a pair without lag: the standby is never more than a sample behind.
 fn positions(until_ms: u32) -> String {
@@ -23,17 +23,7 @@ fn paused(until_ms: u32) -> String {
 }
 
 fn run(baseline: &str, candidate: &str) -> Comparison {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        baseline: dir.path().join("baseline"),
-        candidate: dir.path().join("candidate"),
-        memory: 256 << 20,
-        fixture: None,
-        requests: None,
-    };
-    scenario(baseline).write(&options.baseline);
-    scenario(candidate).write(&options.candidate);
-    compare(&options).unwrap()
+    compared(&scenario(baseline), &scenario(candidate)).unwrap()
 }
 
 /// A candidate compared with itself.
@@ -110,9 +100,10 @@ fn reads_on_the_primary_are_ranked_by_the_time_they_take_there() {
         1 50..51 SELECT n FROM stock WHERE id = 3 -> S1";
     let found = alone(&with_positions(reads));
     let list = &found.candidate.accidental_primary_reads;
-    let texts: Vec<(u64, u64, f64)> = list.iter().map(|read| (read.requests, read.eligible, read.primary_ms)).collect();
-    assert_eq!(texts, [(1, 1, 20.0), (2, 3, 2.0)]);
-    assert!((list[0].share - 20.0 / 22.0).abs() < 1e-9);
+    let texts: Vec<(u64, u64, Option<f64>)> =
+        list.iter().map(|read| (read.requests, read.eligible, read.primary_ms)).collect();
+    assert_eq!(texts, [(1, 1, Some(20.0)), (2, 3, Some(2.0))]);
+    assert!((list[0].share.unwrap() - 20.0 / 22.0).abs() < 1e-9);
     assert_eq!(list[0].baseline, Some(1));
     assert_eq!(metric(&found, "replica_read_share_pct"), 25.0);
 }
@@ -153,6 +144,40 @@ fn the_oldest_missed_write_counts_inside_a_writing_transaction_too() {
 }
 
 #[test]
+fn a_cursor_shows_the_data_of_when_it_was_opened() {
+    let stale = |text: &str| {
+        let found = alone(&(text.to_owned() + &paused(100)));
+        found.candidate.stale_reads.into_iter().map(|read| (read.example.sql, read.lag_ms[2])).collect::<Vec<_>>()
+    };
+    let before = "
+        1 10..12 BEGIN READ ONLY -> S1
+        1 14..16 DECLARE c CURSOR FOR SELECT n FROM stock -> S1
+        2 30..32 UPDATE stock SET n = 9 -> P2:30..31
+        1 60..62 FETCH 1 FROM c -> S1\n";
+    assert_eq!(stale(before), [], "the commit came after what it shows");
+    let after = before.replace("14..16 DECLARE", "50..52 DECLARE");
+    assert_eq!(stale(&after), [("FETCH 1 FROM c".to_owned(), 19.0)], "from 31 to 50");
+}
+
+#[test]
+fn a_transaction_that_runs_again_is_duplicated() {
+    let text = "
+        1 10..12 BEGIN -> P1
+        1 14..16 UPDATE stock SET n = n + 1 -> P1
+        1 20..40 COMMIT -> P1:21..23
+        P2 26..27 BEGIN
+        P2 28..30 UPDATE stock SET n = n + 1
+        P2 31..33 COMMIT
+        P3 50..51 UPDATE heartbeat SET at = now()";
+    let found = alone(&with_positions(text)).candidate;
+    let duplicated: Vec<_> =
+        found.duplicated_writes.iter().map(|write| (&*write.shape.text, write.executions)).collect();
+    assert!(duplicated.contains(&("update stock set n = n + ?", 1)), "{duplicated:?}");
+    let made: Vec<_> = found.router_made.iter().filter(|made| made.writes).map(|made| &*made.sql).collect();
+    assert_eq!(made, ["UPDATE heartbeat SET at = now()"], "that is the router's own");
+}
+
+#[test]
 fn a_transaction_that_only_reads_may_run_on_either_node() {
     let text = "
         1 10..12 BEGIN -> P1 S1
@@ -162,6 +187,27 @@ fn a_transaction_that_only_reads_may_run_on_either_node() {
     assert!(alone(&with_positions(text)).candidate.split_transactions.is_empty());
     let split = text.replace("2 FROM stock -> S1", "2 FROM stock -> P1");
     assert_eq!(alone(&with_positions(&split)).candidate.split_transactions.len(), 1);
+}
+
+#[test]
+fn what_shapes_or_ends_a_transaction_must_reach_its_node() {
+    let text = "
+        1 10..12 BEGIN -> P1
+        1 14..16 SAVEPOINT a -> P1
+        1 18..20 UPDATE stock SET n = 1 -> P1
+        1 22..24 RELEASE SAVEPOINT a -> P1 S1
+        1 26..28 COMMIT -> P1\n";
+    assert!(alone(&with_positions(text)).candidate.split_transactions.is_empty(), "it may reach more");
+    for astray in ["SAVEPOINT a", "COMMIT"] {
+        let split = text.replace(&format!(" {astray} -> P1\n"), &format!(" {astray} -> S1\n"));
+        let found = alone(&with_positions(&split));
+        let splits = &found.candidate.split_transactions;
+        assert_eq!(splits.len(), 1, "{astray}");
+        assert_eq!(
+            (splits[0].example.sql.as_str(), &splits[0].example.nodes[..]),
+            (astray, &["standby".to_owned()][..])
+        );
+    }
 }
 
 #[test]
@@ -295,12 +341,8 @@ fn the_recording_can_be_the_baseline() {
 
 #[test]
 fn runs_of_different_recordings_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let (baseline, candidate) = (dir.path().join("a"), dir.path().join("b"));
-    scenario("1 10..12 SELECT 1 -> S1").write(&baseline);
-    scenario("9 10..12 SELECT 1 -> S1").write(&candidate);
-    let options = Options { baseline, candidate, memory: 256 << 20, fixture: None, requests: None };
-    let error = compare(&options).unwrap_err();
+    let (one, other) = (scenario("1 10..12 SELECT 1 -> S1"), scenario("9 10..12 SELECT 1 -> S1"));
+    let error = compared(&one, &other).unwrap_err();
     assert!(matches!(error, Error::Unrelated { .. }), "{error}");
 }
 

@@ -1,10 +1,9 @@
 //! Runs of MySQL and MariaDB: what differs from PostgreSQL in attribution, sessions and staleness. Positions are the
 //! sequence numbers of GTIDs.
 
-use splitproof_analyze::compare::{Options, compare};
 use splitproof_analyze::comparison::{Comparison, Destination, Writer};
 
-use crate::scenario::mysql;
+use crate::scenario::{compared, mysql};
 
 /// Position samples of a pair whose replica applies everything at once up to `stops_ms`, and nothing after.
 fn positions(stops_ms: u32) -> String {
@@ -16,17 +15,7 @@ fn positions(stops_ms: u32) -> String {
 }
 
 fn run(baseline: &str, candidate: &str) -> Comparison {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        baseline: dir.path().join("baseline"),
-        candidate: dir.path().join("candidate"),
-        memory: 256 << 20,
-        fixture: None,
-        requests: None,
-    };
-    mysql(baseline).write(&options.baseline);
-    mysql(candidate).write(&options.candidate);
-    compare(&options).unwrap()
+    compared(&mysql(baseline), &mysql(candidate)).unwrap()
 }
 
 fn alone(text: &str) -> Comparison {
@@ -178,13 +167,49 @@ fn what_a_router_changes_on_the_way_is_recognised() {
         row.sql = Some("SELECT n FROM stock WHERE id = 1".into());
         (row.kind, row.messages) = (splitproof_capture::trace::Kind::Execute, "17".into());
     }
-    let dir = tempfile::tempdir().unwrap();
-    let (baseline, candidate) = (dir.path().join("baseline"), dir.path().join("candidate"));
-    run.write(&baseline);
-    run.write(&candidate);
-    let options = Options { baseline, candidate, memory: 256 << 20, fixture: None, requests: None };
-    let found = compare(&options).unwrap().candidate;
+    let found = compared(&run, &run).unwrap().candidate;
     assert_eq!((found.run.attributed.attributed, found.run.attributed.total()), (1, 1));
     assert_eq!(found.router_made.len(), 1);
     assert!(!found.router_made[0].writes);
+}
+
+fn by_logs(text: &str) -> Comparison {
+    let logged = || mysql(&format!("{}{text}", positions(200))).by_logs();
+    compared(&logged(), &logged()).unwrap()
+}
+
+/// A log tells when a statement came and which values it had: no end, no answer, no parameters.
+#[test]
+fn logs_tell_where_statements_ran() {
+    let clean = by_logs(CLEAN).candidate;
+    assert_eq!((clean.run.attributed.attributed, clean.run.attributed.total()), (8, 8));
+    assert!(clean.router_made.is_empty() && clean.unknowns.is_empty(), "{:?}", clean.unknowns);
+    let values = by_logs(
+        "
+        1 10..14 SELECT n FROM stock WHERE id = ?; -> P1 | with=1
+        2 10..14 SELECT n FROM stock WHERE id = ? -> S2 | with=2
+        3 10..14 SELECT n FROM stock WHERE id = '3' -> S3",
+    );
+    let new = values.candidate;
+    assert_eq!((new.run.attributed.attributed, new.run.attributed.total()), (3, 3));
+    assert_eq!(new.grid.count("replica", Destination::Primary), 1);
+    assert_eq!(new.grid.count("replica", Destination::Replica), 2);
+    // How long the primary took is not in its log.
+    assert_eq!((new.accidental_primary_reads[0].primary_ms, new.accidental_primary_reads[0].share), (None, None));
+    assert!(!values.metrics.contains_key("accidental_primary_read_ms"), "{:?}", values.metrics);
+    assert_eq!(values.metrics["accidental_primary_reads"], 1.0);
+}
+
+/// Equal statements of two sessions, told apart by what the sessions did before.
+#[test]
+fn links_tell_equal_statements_apart_without_durations() {
+    let found = by_logs(
+        "
+        1 10..12 SELECT 'one' -> S1
+        2 10..12 SELECT 'two' -> P2
+        1 20..24 SELECT n FROM stock -> S1
+        2 20..24 SELECT n FROM stock -> P2",
+    );
+    let new = found.candidate;
+    assert_eq!((new.run.attributed.attributed, new.run.attributed.ambiguous), (4, 0));
 }

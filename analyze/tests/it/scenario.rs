@@ -14,9 +14,10 @@
 //! `DISCONNECT` lines say when.
 
 use std::collections::{BTreeMap, HashMap};
-
 use std::path::Path;
 
+use splitproof_analyze::compare;
+use splitproof_analyze::comparison::Comparison;
 use splitproof_capture::sql::{Dialect, shape_id};
 use splitproof_capture::trace::{
     Engine, Kind, Losses, Options, Outcome, Param, Position, Request, Role, Sink, TransactionStatus, Writer,
@@ -32,6 +33,8 @@ pub struct Scenario {
     pub positions: Vec<Position>,
     /// Digest of the recording that it repeats; `None` as in the runs of earlier programs.
     pub recording: Option<String>,
+    /// The nodes' traces are read from their logs.
+    pub logged: bool,
 }
 
 /// Milliseconds of the language as nanoseconds of a trace.
@@ -55,6 +58,7 @@ pub fn scenario(text: &str) -> Scenario {
         nodes: Default::default(),
         positions: Vec::new(),
         recording: None,
+        logged: false,
     };
     let mut seqs: HashMap<(usize, u64), u32> = HashMap::new();
     let mut status: HashMap<u64, TransactionStatus> = HashMap::new();
@@ -250,6 +254,28 @@ pub fn mysql(text: &str) -> Scenario {
 }
 
 impl Scenario {
+    /// The same run, seen by the nodes' general logs: when each statement came, with its parameters in the text (which here are
+    /// decimals), and nothing of its answer.
+    pub fn by_logs(mut self) -> Self {
+        self.logged = true;
+        for row in self.nodes.iter_mut().flatten() {
+            let sql = row.sql.as_deref().map(|sql| {
+                row.params.iter().fold(sql.to_string(), |sql, param| {
+                    let value = param.value.as_deref().map_or("NULL".into(), String::from_utf8_lossy);
+                    sql.replacen('?', &value, 1)
+                })
+            });
+            let sql = sql.map(|sql| sql.trim_end_matches(';').to_string());
+            *row = Request {
+                messages: row.messages.clone(),
+                shape_id: sql.as_deref().map(|sql| Dialect::of(self.engine).shape_id(sql)),
+                sql: sql.map(Into::into),
+                ..Request::new(row.session, row.seq, row.start_ns, row.kind)
+            };
+        }
+        self
+    }
+
     /// Writes the run as a directory. The default of `orders.id` is a sequence.
     pub fn write(&self, dir: &Path) {
         let mut writer = Writer::create(dir, Options::new(self.engine, "replay")).unwrap();
@@ -269,8 +295,11 @@ impl Scenario {
         }
         positions.finish().unwrap();
         let nodes = [("primary", "primary"), ("standby", "replica")];
-        let nodes: Vec<_> =
-            nodes.iter().map(|(name, role)| serde_json::json!({ "name": name, "role": role })).collect();
+        let evidence = if self.logged { "log" } else { "tap" };
+        let nodes: Vec<_> = nodes
+            .iter()
+            .map(|(name, role)| serde_json::json!({ "name": name, "role": role, "evidence": evidence }))
+            .collect();
         let recording = self.recording.as_deref();
         writer.run(&serde_json::json!({ "nodes": nodes, "trace": "window", "recording": recording })).unwrap();
         catalog().write(&writer).unwrap();
@@ -285,6 +314,21 @@ impl Scenario {
         }
         writer.finish(&Losses::default()).unwrap();
     }
+}
+
+/// Writes two runs and compares them.
+pub fn compared(baseline: &Scenario, candidate: &Scenario) -> Result<Comparison, compare::Error> {
+    let dir = tempfile::tempdir().unwrap();
+    let options = compare::Options {
+        baseline: dir.path().join("baseline"),
+        candidate: dir.path().join("candidate"),
+        memory: 256 << 20,
+        fixture: None,
+        requests: None,
+    };
+    baseline.write(&options.baseline);
+    candidate.write(&options.candidate);
+    compare::compare(&options)
 }
 
 fn catalog() -> Catalog {

@@ -27,10 +27,11 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     // Before the old trace is replaced: a wrong file name must not cost it.
     source.check()?;
     let stop = stop::on_signals()?;
-    let (name, inputs, flush_every) = match &source {
+    let (name, inputs, flush_every): (_, Vec<String>, _) = match &source {
         Source::Files(files) => ("packets", files.iter().map(|file| file.display().to_string()).collect(), None),
         Source::Live(live) => ("live", vec![live.interface.clone()], Some(FLUSH_EVERY)),
     };
+    let heard = inputs.join(", ");
     let engine = ports.only_engine().unwrap_or(Engine::Postgresql);
     let options = Options { inputs, existing: output.existing, flush_every, ..Options::new(engine, name) };
     let watched = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
@@ -41,7 +42,8 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     let ended = {
         let progress = Progress::start();
         let mut show = |state: splitproof_capture::packets::Progress<'_>| progress.packets(state);
-        let control = Control { stop: Some(&stop), duration, progress: Some(&mut show) };
+        let mut begun = || eprintln!("listening on {heard}");
+        let control = Control { stop: Some(&stop), duration, begun: Some(&mut begun), progress: Some(&mut show) };
         let ended = source.run(&mut assembler, &mut sink, control)?;
         assembler.finish(&mut sink);
         ended

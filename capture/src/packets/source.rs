@@ -41,6 +41,8 @@ pub struct Control<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Stops the source after this time.
     pub duration: Option<Duration>,
+    /// Called when an interface is captured from: what passes it from now on is seen.
+    pub begun: Option<&'a mut dyn FnMut()>,
     /// Called a few times a second at most.
     pub progress: Option<&'a mut dyn FnMut(Progress<'_>)>,
 }
@@ -130,6 +132,7 @@ impl Source {
         match self {
             Source::Live(live) => {
                 let mut capture = live.open(to.ports())?;
+                pace.begun();
                 match live.read(&mut capture, to, out, &mut pace) {
                     Ok(reason) => ended.reason = reason,
                     Err(error) => ended.damaged.push(error),
@@ -192,6 +195,12 @@ impl<'a> Pace<'a> {
     fn new(control: Control<'a>) -> Self {
         let now = Instant::now();
         Pace { control, began: now, told: now, told_losses: now, total_bytes: None, reason: Reason::Finished }
+    }
+
+    fn begun(&mut self) {
+        if let Some(begun) = &mut self.control.begun {
+            begun();
+        }
     }
 
     /// True when the source is to stop. Tells the progress too, and the losses.

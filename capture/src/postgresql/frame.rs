@@ -81,6 +81,13 @@ pub fn next_startup(buf: &[u8]) -> Result<Option<Startup<'_>>, Invalid> {
     }
 }
 
+/// Length of the message that `buf` begins, by its length field, which `before` bytes stand before; the bytes up to the end
+/// of that field where it is not complete. For a reader that waits: only [`next_from`] judges the length.
+pub(crate) fn length(before: usize, buf: &[u8]) -> usize {
+    let length = buf.get(before..).and_then(|rest| rest.first_chunk::<4>());
+    before + length.map_or(4, |length| u32::from_be_bytes(*length) as usize)
+}
+
 fn split(buf: &[u8], limits: impl Fn(u8) -> Option<(u32, u32)>) -> Result<Option<Frame<'_>>, Invalid> {
     let Some((&tag, rest)) = buf.split_first() else {
         return Ok(None);
@@ -190,6 +197,13 @@ mod tests {
         assert!(unknown(Direction::Server, b'Q') && !unknown(Direction::Client, b'Q'));
         assert!(unknown(Direction::Client, b'Z') && !unknown(Direction::Server, b'Z'));
         assert!(next(b"Q").is_ok() && next(b"Z").is_ok() && next(b"!").is_err());
+    }
+
+    #[test]
+    fn a_reader_waits_for_the_length_and_then_for_the_rest() {
+        assert_eq!([&b""[..], b"Q\0\0\0"].map(|bytes| length(1, bytes)), [5, 5]);
+        assert_eq!([&b"Q\0\0\0\x08"[..], b"Q\0\0\0\x08ab", b"Q\0\0\0\0"].map(|bytes| length(1, bytes)), [9, 9, 1]);
+        assert_eq!([&b"\0\0\0"[..], b"\0\0\0\x08"].map(|bytes| length(0, bytes)), [4, 8]);
     }
 
     #[test]

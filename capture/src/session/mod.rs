@@ -4,7 +4,11 @@
 //! - [`Start`], [`Close`]: how a connection begins and ends
 //! - [`Shared`]: what the sessions of one recording have in common
 //! - [`decoder`]: the decoder for an engine: of [`postgresql`] or of [`mysql`]
+//! - `held`, `identity`, `ending`: what the sessions of both engines do alike
 
+mod ending;
+mod held;
+mod identity;
 pub mod mysql;
 mod other;
 pub mod postgresql;
@@ -71,6 +75,9 @@ pub trait Decoder: Send {
 
     /// The end: nothing follows. Requests without an answer come out now.
     fn close(&mut self, at_ns: i64, how: Close, out: &mut dyn Sink);
+
+    /// Number that the next row will get: how many rows have begun so far.
+    fn next_seq(&self) -> u32;
 
     /// What could not be used so far.
     fn losses(&self) -> &Losses;

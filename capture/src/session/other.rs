@@ -21,6 +21,10 @@ impl Decoder for OtherEngine {
     fn server_gap(&mut self, _at_ns: i64, _missing: u64, _out: &mut dyn Sink) {}
     fn close(&mut self, _at_ns: i64, _how: Close, _out: &mut dyn Sink) {}
 
+    fn next_seq(&self) -> u32 {
+        0
+    }
+
     fn losses(&self) -> &Losses {
         &self.0
     }

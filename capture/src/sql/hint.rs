@@ -1,4 +1,4 @@
-//! Comments that routers read as orders.
+//! Comments that routers read as orders, and what of a comment stays in a normalised text.
 
 /// Words by which a router recognises a comment meant for it, in lower case.
 ///
@@ -26,8 +26,14 @@ const WHOLE: &[&[u8]] = &[b"master", b"slave", b"primary", b"replica", b"force_m
 /// No hint is longer; a longer one would carry values that make every statement a shape of its own.
 const LONGEST: usize = 64;
 
+/// What of a comment stays, between its marks: an order to a router; at the start of a text the empty comment, because
+/// routers treat such a statement differently.
+pub(super) fn kept(comment: &[u8], at_start: bool) -> Option<&[u8]> {
+    of_comment(comment).or(at_start.then_some(b""))
+}
+
 /// The part of a comment that orders a route: from the mark to the next `,`, `;` or line end.
-pub(super) fn of_comment(comment: &[u8]) -> Option<&[u8]> {
+fn of_comment(comment: &[u8]) -> Option<&[u8]> {
     let inner = match comment {
         [b'/', b'*', inner @ .., b'*', b'/'] | [b'-', b'-', inner @ ..] | [b'/', b'*', inner @ ..] => inner,
         _ => comment,

@@ -4,10 +4,12 @@
 //! - [`Dialect`]: whose SQL it is; without one, a text is PostgreSQL's, and [`mysql`] holds the other engine's
 //! - [`Shapes`]: shape ids on the hot path of a capture, and one sample of each shape
 //! - [`Facts`], [`Statement`], [`StatementKind`]: what a statement does; [`Dialect::facts`] finds it
+//! - [`Body`]: what a stored routine's body holds; [`postgresql::body`] and [`mysql::body`] read it
 //! - [`State`]: what a MySQL statement takes from its session and leaves there
-//! - [`prepared`]: the statements that SQL's PREPARE gives a name
+//! - [`namings`]: the statements that SQL's PREPARE gives a name, and the names that DEALLOCATE takes away
 //! - [`mask_password`]: takes out what must not enter a trace
 
+mod body;
 mod dialect;
 mod facts;
 mod glance;
@@ -23,12 +25,13 @@ mod shape;
 mod shapes;
 mod state;
 
+pub use body::Body;
 pub use dialect::Dialect;
 pub use facts::{Effect, Facts, Function, Relation, RowLock, Setting, Statement};
-pub(crate) use glance::{Copies, Forgets, copies, forgets, has_parameters};
+pub(crate) use glance::{Copies, copies, has_parameters};
 pub use kind::{Discard, HandlerVerb, Isolation, StatementKind, TransactionMode, XaVerb};
 pub use password::mask_password;
-pub use prepared::{Prepared, prepared};
+pub use prepared::{Naming, namings};
 pub use shape::{Normalizer, normalize, shape_id};
 pub use shapes::{Shape, Shapes};
 pub use state::{Assignment, Follows, LockWait, Scope, State};

@@ -1,20 +1,32 @@
-//! The statements that a text prepares with SQL's PREPARE, found without parsing it.
+//! The statements to which a text gives a name with SQL's PREPARE, and the names that it takes away, found without parsing it.
 
 use super::lexer::{Kind, Lexer, Token};
 
-/// A statement that was given a name.
+/// A name of a prepared statement that a text gives or takes away. Names are as the server knows them: in lower case, unless they
+/// were quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared<'a> {
-    /// The name as the server knows it: in lower case, unless it was quoted.
-    pub name: Vec<u8>,
-    /// What it will do.
-    pub body: &'a [u8],
+pub enum Naming<'a> {
+    /// PREPARE
+    Prepare {
+        /// The name.
+        name: Vec<u8>,
+        /// What it will do.
+        body: &'a [u8],
+    },
+    /// DEALLOCATE
+    Deallocate {
+        /// The name.
+        name: Vec<u8>,
+    },
+    /// DEALLOCATE ALL or DISCARD ALL
+    DeallocateAll,
 }
 
-/// Every `PREPARE name [(types)] AS body` of a text. A text without the word is given up after one scan.
-pub fn prepared(sql: &[u8]) -> Vec<Prepared<'_>> {
+/// Every `PREPARE name [(types)] AS body`, `DEALLOCATE [PREPARE] name` and `DISCARD ALL` of a text, in order. A text without
+/// these words is given up after two scans.
+pub fn namings(sql: &[u8]) -> Vec<Naming<'_>> {
     let mut found = Vec::new();
-    if !mentions_prepare(sql) {
+    if !mentions(sql, b"prepare") && !mentions(sql, b"deallocate") && !mentions(sql, b"discard") {
         return found;
     }
     let mut tokens = Lexer::new(sql).filter(|token| token.kind != Kind::Comment).peekable();
@@ -29,20 +41,34 @@ pub fn prepared(sql: &[u8]) -> Vec<Prepared<'_>> {
     found
 }
 
-fn mentions_prepare(sql: &[u8]) -> bool {
-    const WORD: &[u8] = b"prepare";
-    memchr::memchr2_iter(b'p', b'P', sql)
-        .any(|at| sql.get(at..at + WORD.len()).is_some_and(|word| word.eq_ignore_ascii_case(WORD)))
+fn mentions(sql: &[u8], word: &[u8]) -> bool {
+    let Some(first) = word.first() else { return false };
+    memchr::memchr2_iter(*first, first.to_ascii_uppercase(), sql)
+        .any(|at| sql.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word)))
 }
 
-fn one<'a>(sql: &'a [u8], statement: &[Token]) -> Option<Prepared<'a>> {
+fn one<'a>(sql: &'a [u8], statement: &[Token]) -> Option<Naming<'a>> {
     let piece = |token: &Token| sql.get(token.start..token.end).unwrap_or_default();
     let is = |token: &Token, word: &[u8]| token.kind == Kind::Word && piece(token).eq_ignore_ascii_case(word);
-    let [prepare, name, rest @ ..] = statement else { return None };
-    if !is(prepare, b"prepare") {
-        return None;
-    }
-    let name = self::name(sql, name)?;
+    let named = |name: &Token| match (name.kind, piece(name)) {
+        (Kind::Word, word) => Some(word.to_ascii_lowercase()),
+        (Kind::Quoted, [b'"', inner @ .., b'"']) => Some(unquoted(inner)),
+        _ => None,
+    };
+    let (name, rest) = match statement {
+        [first, all] if is(all, b"all") && (is(first, b"deallocate") || is(first, b"discard")) => {
+            return Some(Naming::DeallocateAll);
+        }
+        [first, prepare, all] if is(first, b"deallocate") && is(prepare, b"prepare") && is(all, b"all") => {
+            return Some(Naming::DeallocateAll);
+        }
+        [first, name] if is(first, b"deallocate") => return Some(Naming::Deallocate { name: named(name)? }),
+        [first, prepare, name] if is(first, b"deallocate") && is(prepare, b"prepare") => {
+            return Some(Naming::Deallocate { name: named(name)? });
+        }
+        [first, name, rest @ ..] if is(first, b"prepare") => (named(name)?, rest),
+        _ => return None,
+    };
     // Types stand in parentheses, so that the first AS outside of them is the one. PREPARE TRANSACTION has none.
     let mut depth = 0_u32;
     let at = rest.iter().position(|token| {
@@ -55,16 +81,7 @@ fn one<'a>(sql: &'a [u8], statement: &[Token]) -> Option<Prepared<'a>> {
     })?;
     let body = rest.get(at + 1..)?;
     let (start, end) = (body.first()?.start, body.last()?.end);
-    Some(Prepared { name, body: sql.get(start..end)? })
-}
-
-/// The name that an identifier stands for.
-pub(super) fn name(sql: &[u8], token: &Token) -> Option<Vec<u8>> {
-    match (token.kind, sql.get(token.start..token.end)?) {
-        (Kind::Word, word) => Some(word.to_ascii_lowercase()),
-        (Kind::Quoted, [b'"', inner @ .., b'"']) => Some(unquoted(inner)),
-        _ => None,
-    }
+    Some(Naming::Prepare { name, body: sql.get(start..end)? })
 }
 
 /// A doubled quote stands for one.
@@ -86,10 +103,14 @@ mod tests {
 
     #[track_caller]
     fn check(sql: &str, expected: &[(&str, &str)]) {
-        let found = prepared(sql.as_bytes());
-        let found: Vec<_> = found
+        let found: Vec<_> = namings(sql.as_bytes())
             .iter()
-            .map(|one| [one.name.as_slice(), one.body].map(|text| String::from_utf8_lossy(text).into_owned()))
+            .map(|one| match one {
+                Naming::Prepare { name, body } => [name.as_slice(), body],
+                Naming::Deallocate { name } => [name.as_slice(), b"gone"],
+                Naming::DeallocateAll => [&b"*"[..], b"gone"],
+            })
+            .map(|texts| texts.map(|text| String::from_utf8_lossy(text).into_owned()))
             .collect();
         let expected: Vec<_> = expected.iter().map(|(name, body)| [(*name).to_owned(), (*body).to_owned()]).collect();
         assert_eq!(found, expected, "{sql}");
@@ -104,6 +125,20 @@ mod tests {
             "BEGIN; PREPARE a AS SELECT 1; PREPARE b AS UPDATE t SET x = 1; COMMIT",
             &[("a", "SELECT 1"), ("b", "UPDATE t SET x = 1")],
         );
+    }
+
+    #[test]
+    fn names_that_are_taken_away() {
+        check("DEALLOCATE a", &[("a", "gone")]);
+        check("deallocate PREPARE \"B\";", &[("B", "gone")]);
+        check("DEALLOCATE prepare", &[("prepare", "gone")]);
+        check("PREPARE a AS SELECT 1; DEALLOCATE A", &[("a", "SELECT 1"), ("a", "gone")]);
+        for sql in ["DEALLOCATE ALL", "deallocate prepare all", "/* pool */ DISCARD ALL"] {
+            check(sql, &[("*", "gone")]);
+        }
+        for sql in ["DISCARD PLANS", "DEALLOCATE", "SELECT 'DEALLOCATE ALL'", "DEALLOCATE a b c"] {
+            check(sql, &[]);
+        }
     }
 
     #[test]

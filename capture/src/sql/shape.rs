@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::hint;
 use super::lexer::{Kind, Lexer, Token};
-use super::list::List;
+use super::list::Lists;
 
 /// The normalised text of a statement.
 pub fn normalize(sql: &str) -> String {
@@ -36,7 +36,7 @@ pub fn shape_id(sql: &str) -> u64 {
 #[derive(Debug, Default)]
 pub struct Normalizer {
     out: Vec<u8>,
-    lists: Vec<List>,
+    lists: Lists,
 }
 
 impl Normalizer {
@@ -102,7 +102,7 @@ struct SetConfig {
 struct Pass<'a> {
     text: &'a [u8],
     out: &'a mut Vec<u8>,
-    lists: &'a mut Vec<List>,
+    lists: &'a mut Lists,
     previous: Option<Kind>,
     last: Last,
     /// Where the last word stands in the output.
@@ -176,11 +176,7 @@ impl<'a> Pass<'a> {
     }
 
     fn finish(&mut self) {
-        while let Some(list) = self.lists.pop() {
-            if list.rows {
-                list.end_element(self.out);
-            }
-        }
+        self.lists.finish(self.out);
     }
 
     /// Writes the space that belongs before a token of this kind.
@@ -240,11 +236,7 @@ impl<'a> Pass<'a> {
             self.value = true;
         }
         self.previous = Some(Kind::Word);
-        // A subquery is no list of values.
-        let opens = |list: &List| !list.rows && list.kept.is_none() && list.start == start;
-        if self.lists.last().is_some_and(opens) && matches!(word, b"select" | b"with" | b"values" | b"table") {
-            self.lists.pop();
-        }
+        self.lists.word(start, word);
     }
 
     fn literal(&mut self, text: &[u8]) {
@@ -275,29 +267,19 @@ impl<'a> Pass<'a> {
     }
 
     fn comment(&mut self, text: &[u8]) {
-        if let Some(hint) = hint::of_comment(text) {
-            self.space(Kind::Comment, true);
-            self.out.extend_from_slice(b"/*");
-            self.out.extend_from_slice(hint);
-            self.out.extend_from_slice(b"*/");
-            self.previous = Some(Kind::Comment);
-        } else if self.out.is_empty() {
-            self.out.extend_from_slice(b"/**/");
-            self.previous = Some(Kind::Comment);
+        let Some(kept) = hint::kept(text, self.out.is_empty()) else { return };
+        self.space(Kind::Comment, true);
+        for part in [b"/*".as_slice(), kept, b"*/"] {
+            self.out.extend_from_slice(part);
         }
+        self.previous = Some(Kind::Comment);
     }
 
     /// True for a minus or plus that belongs to the number after it.
     #[inline]
     fn is_sign(&self, text: &[u8], lexer: &Lexer<'_>) -> bool {
-        if !matches!(text, b"-" | b"+") {
-            return false;
-        }
-        let number = match lexer.following(0) {
-            b'.' => lexer.following(1).is_ascii_digit(),
-            byte => byte.is_ascii_digit(),
-        };
-        number
+        matches!(text, b"-" | b"+")
+            && lexer.number_follows()
             && match self.previous {
                 None | Some(Kind::Open | Kind::OpenBracket | Kind::Comma | Kind::Operator | Kind::Comment) => true,
                 Some(Kind::Word) => self.out.get(self.word..).is_some_and(expects_value),
@@ -309,13 +291,13 @@ impl<'a> Pass<'a> {
         let last = self.last;
         let text = self.text.get(token.start..token.end).unwrap_or_default();
         if last == Last::Values && token.kind == Kind::Open {
-            self.lists.push(List::new(self.depth, true, self.out.len()));
+            self.lists.begin_rows(self.depth, self.out.len());
         }
         self.push(token, text);
         self.depth += 1;
         match (last, token.kind) {
             (Last::In, Kind::Open) | (Last::Array, Kind::OpenBracket) => {
-                self.lists.push(List::new(self.depth, false, self.out.len()));
+                self.lists.begin(self.depth, self.out.len());
             }
             (Last::SetConfig, Kind::Open) => {
                 self.config = Some(SetConfig { depth: self.depth, argument: 0, custom: false });
@@ -326,12 +308,7 @@ impl<'a> Pass<'a> {
     }
 
     fn close(&mut self, kind: Kind, text: &[u8]) {
-        // Lists deeper than this belong to brackets that were never closed.
-        while let Some(list) = self.lists.pop_if(|list| list.depth >= self.depth) {
-            if list.depth == self.depth {
-                list.end_element(self.out);
-            }
-        }
+        self.lists.close(self.depth, self.out);
         if self.config.as_ref().is_some_and(|config| config.depth >= self.depth) {
             self.config = None;
         }
@@ -346,12 +323,7 @@ impl<'a> Pass<'a> {
 
     #[inline]
     fn comma(&mut self) {
-        if self.lists.last().is_some_and(|list| list.depth == self.depth)
-            && let Some(list) = self.lists.pop()
-        {
-            let list = list.end_element(self.out);
-            self.lists.push(List { start: self.out.len() + 1, ..list });
-        }
+        self.lists.comma(self.depth, self.out);
         if let Some(config) = &mut self.config
             && config.depth == self.depth
         {
@@ -365,11 +337,8 @@ impl<'a> Pass<'a> {
     /// Rows after VALUES end before anything but a comma or another row.
     #[inline]
     fn end_rows(&mut self, next: Kind) {
-        if self.previous == Some(Kind::Close)
-            && !matches!(next, Kind::Comma | Kind::Open | Kind::Comment)
-            && let Some(list) = self.lists.pop_if(|list| list.rows && list.depth == self.depth)
-        {
-            list.end_element(self.out);
+        if self.previous == Some(Kind::Close) && !matches!(next, Kind::Comma | Kind::Open | Kind::Comment) {
+            self.lists.end_rows(self.depth, self.out);
         }
     }
 }

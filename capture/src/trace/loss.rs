@@ -23,7 +23,7 @@ macro_rules! losses {
             /// The unit of the entries of a log, each of which is part of a request or counted once.
             pub const ENTRIES: &str = "entries";
 
-            /// What is counted: packets, bytes, sessions, messages, requests or entries of a log.
+            /// What is counted: packets, bytes, sessions, messages, requests, rows or logs of a server, or entries of a log.
             pub fn unit(self) -> &'static str {
                 match self { $(Loss::$name => $unit,)* }
             }
@@ -97,10 +97,16 @@ losses! {
     LogStatement = "log_statement", "entries";
     /// The data of a COPY or LOAD DATA LOCAL is not in a log; the request is kept without it, and a replay lets a COPY fail.
     LogCopyData = "log_copy_data", "requests";
-    /// The text of a statement is not in the log as it was sent: characters were replaced, or it is missing; the request is kept.
+    /// The text of a statement is not in the log as it was sent: cut, missing, or with characters replaced; the request is kept.
     LogText = "log_text", "requests";
     /// The parameters of an execution are not in the log, or are cut there; the request is kept without them.
     LogParameters = "log_parameters", "requests";
+    /// A row of the server's log of a kind that is not known.
+    LogRow = "log_row", "rows";
+    /// A row of the server's log whose time is not known, because it does not follow the one before it in any time zone.
+    LogTime = "log_time", "rows";
+    /// The server's log could not be read to its end, or was switched off or emptied meanwhile.
+    LogGap = "log_gap", "logs";
 }
 
 /// How much was lost, by reason.

@@ -80,6 +80,21 @@ pub struct Decoded {
     pub ended: Result<Ended, Error>,
 }
 
+impl Decoded {
+    /// What was lost beside what is expected, and whether the file could be read to its end.
+    pub fn problems(&self, name: &str, expected: &[(Loss, u64)]) -> Vec<String> {
+        let mut problems = Vec::new();
+        let losses: Vec<(Loss, u64)> = self.losses.iter().collect();
+        if losses != expected {
+            problems.push(format!("{name}: lost {losses:?}, expected {expected:?}"));
+        }
+        if !self.ended.as_ref().is_ok_and(|ended| ended.damaged.is_empty()) {
+            problems.push(format!("{name}: {:?}", self.ended));
+        }
+        problems
+    }
+}
+
 /// Decodes a capture as this engine's on these ports.
 pub fn decode(engine: Engine, path: &Path, ports: &[u16]) -> Decoded {
     let ports: Ports = ports.iter().map(|&port| PortOption { port, engine }).into();
@@ -239,13 +254,7 @@ fn statements_are_those_that_tshark_reads() {
         if ours != tsharks {
             wrong.push(difference(capture.name, &ours, &tsharks));
         }
-        let losses: Vec<(Loss, u64)> = decoded.losses.iter().collect();
-        if losses != capture.losses {
-            wrong.push(format!("{}: lost {losses:?}, expected {:?}", capture.name, capture.losses));
-        }
-        if !decoded.ended.as_ref().is_ok_and(|ended| ended.damaged.is_empty()) {
-            wrong.push(format!("{}: {:?}", capture.name, decoded.ended));
-        }
+        wrong.extend(decoded.problems(capture.name, capture.losses));
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

@@ -287,13 +287,7 @@ fn statements_are_those_that_tshark_reads() {
         if ours != reference {
             wrong.push(difference(capture.name, &ours, &reference));
         }
-        let losses: Vec<(Loss, u64)> = decoded.losses.iter().collect();
-        if losses != capture.losses {
-            wrong.push(format!("{}: lost {losses:?}, expected {:?}", capture.name, capture.losses));
-        }
-        if !decoded.ended.as_ref().is_ok_and(|ended| ended.damaged.is_empty()) {
-            wrong.push(format!("{}: {:?}", capture.name, decoded.ended));
-        }
+        wrong.extend(decoded.problems(capture.name, capture.losses));
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

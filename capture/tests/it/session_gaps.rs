@@ -3,7 +3,7 @@
 use splitproof_capture::session::Close;
 use splitproof_capture::trace::Loss;
 
-use crate::dialogue::*;
+use crate::dialogue::postgresql::*;
 
 fn select_one() -> [Vec<u8>; 4] {
     [columns(&["?"]), row(&["1"]), tag("SELECT 1"), ready('I')]

@@ -2,10 +2,9 @@
 
 use proptest::prelude::*;
 use splitproof_capture::postgresql::copy::CopyDirection;
-use splitproof_capture::session::{Close, Shared};
-use splitproof_capture::trace::Engine;
+use splitproof_capture::session::Close;
 
-use crate::dialogue::*;
+use crate::dialogue::postgresql::*;
 
 /// Every mechanism once, in one session.
 fn long_dialogue() -> Dialogue {
@@ -58,7 +57,7 @@ fn byte_by_byte_gives_the_same_rows() {
     let whole = dialogue.run();
     assert!(whole.1.is_empty(), "{:?}", whole.1);
     assert_eq!(whole.0.len(), 13, "{:#?}", whole.0.iter().map(line).collect::<Vec<_>>());
-    assert_eq!(dialogue.run_with(&Shared::new(Engine::Postgresql), |bytes| bytes.chunks(1).collect()), whole);
+    assert_eq!(dialogue.run_in_pieces(|bytes| bytes.chunks(1).collect()), whole);
 }
 
 #[test]
@@ -70,11 +69,7 @@ fn one_cut_anywhere_gives_the_same_rows() {
         _ => 0,
     });
     for at in 1..longest.max().unwrap() {
-        assert_eq!(
-            dialogue.run_with(&Shared::new(Engine::Postgresql), |bytes| bytes.chunks(at).collect()),
-            whole,
-            "pieces of {at}"
-        );
+        assert_eq!(dialogue.run_in_pieces(|bytes| bytes.chunks(at).collect()), whole, "pieces of {at}");
     }
 }
 
@@ -143,7 +138,7 @@ proptest! {
     fn any_split_gives_the_same_rows(sizes in proptest::collection::vec(1usize..40, 1..50)) {
         let dialogue = long_dialogue();
         let mut sizes = sizes.into_iter().cycle();
-        prop_assert_eq!(dialogue.run_with(&Shared::new(Engine::Postgresql), |bytes| pieces(bytes, &mut sizes)), dialogue.run());
+        prop_assert_eq!(dialogue.run_in_pieces(|bytes| pieces(bytes, &mut sizes)), dialogue.run());
     }
 
     #[test]
@@ -151,7 +146,7 @@ proptest! {
         events in proptest::collection::vec(event(), 0..40),
         midway in any::<bool>(),
     ) {
-        let mut dialogue = Dialogue { events, midway }.close(Close::Client);
+        let mut dialogue = Dialogue { events, midway, ..Dialogue::raw() }.close(Close::Client);
         let (rows, _) = dialogue.run();
         let mut seqs: Vec<_> = rows.iter().map(|row| row.seq).collect();
         seqs.sort_unstable();

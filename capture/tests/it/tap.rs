@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::dialogue::*;
+use crate::dialogue::postgresql::*;
 
 /// The next thing that the server does.
 enum Act {

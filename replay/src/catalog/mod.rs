@@ -29,6 +29,9 @@ pub struct Catalog {
     pub varying_defaults: Vec<VaryingDefault>,
     /// Relations that are more than an ordinary, permanent table.
     pub relations: Vec<Relation>,
+    /// Triggers that call a function. Those of MySQL and MariaDB, which have a body of their own, are in [`MysqlCatalog`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<FunctionTrigger>,
     /// What only MySQL and MariaDB have; null for PostgreSQL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mysql: Option<MysqlCatalog>,
@@ -52,6 +55,10 @@ pub struct Function {
     pub returns_set: bool,
     /// Language it is written in.
     pub language: String,
+    /// Its body, where it is SQL or PL/pgSQL and not the system's (`pg_proc.prosrc`, or what `pg_get_function_sqlbody`
+    /// gives). MySQL and MariaDB have theirs in [`MysqlCatalog::routines`]; catalogues of earlier programs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
 }
 
 /// What a function promises about its effects (`pg_proc.provolatile`).
@@ -98,6 +105,23 @@ pub struct VaryingDefault {
     pub expression: String,
 }
 
+/// A trigger of PostgreSQL (`pg_trigger`) that fires in an ordinary session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionTrigger {
+    /// Schema of its table or view.
+    pub schema: String,
+    /// Its table or view.
+    pub table: String,
+    /// Name.
+    pub name: String,
+    /// `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`.
+    pub events: Vec<String>,
+    /// Schema of the function that it calls.
+    pub function_schema: String,
+    /// The function that it calls.
+    pub function: String,
+}
+
 /// A relation that is more than an ordinary, permanent table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
@@ -139,6 +163,7 @@ mod tests {
             kind: FunctionKind::Function,
             returns_set: false,
             language: "sql".to_owned(),
+            definition: None,
         }
     }
 

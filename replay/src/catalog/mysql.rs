@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What only MySQL's and MariaDB's catalogue has. Definitions are as the server gives them: null where the user of the control
-/// connection may not see them.
+/// What only MySQL's and MariaDB's catalogue has. The statements that make routines and triggers are as `SHOW CREATE` gives
+/// them: null where the user of the control connection may not see them, and in catalogues of earlier programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MysqlCatalog {
     /// Global variables that decide what a statement means or does, by name.
@@ -34,8 +34,10 @@ pub struct Routine {
     pub deterministic: bool,
     /// The `sql_mode` that its text is read with.
     pub sql_mode: String,
-    /// Its body.
-    pub definition: Option<String>,
+    /// The statement that makes it. `information_schema` shows its body too, but without the escapes in its texts, so that it
+    /// does not tell where they end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create: Option<String>,
 }
 
 /// A table, view or sequence (`information_schema.tables`).
@@ -67,6 +69,10 @@ pub struct Trigger {
     pub timing: String,
     /// `INSERT`, `UPDATE` or `DELETE`.
     pub event: String,
-    /// Its body.
-    pub definition: Option<String>,
+    /// The `sql_mode` that its text is read with.
+    #[serde(default)]
+    pub sql_mode: String,
+    /// The statement that makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create: Option<String>,
 }

@@ -21,6 +21,6 @@ pub use connection::{Client, Control};
 pub use error::{ControlError, DriverError};
 pub use identity::{Identity, Lineage};
 pub use mysql::{Family, MysqlControl};
-pub(crate) use mysql::{is_on, required, text};
+pub(crate) use mysql::{OPENING, is_on, required, text, value};
 pub use postgresql::PostgresqlControl;
 pub use target::{Targets, recorded_server};

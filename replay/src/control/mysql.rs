@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mysql_async::prelude::{FromValue, Queryable};
 use mysql_async::{Conn, Row};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 
 use super::{DriverError, Identity, Lineage};
@@ -15,6 +15,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// A syntax error: the server is of a version that has another word for it.
 const PARSE_ERROR: u16 = 1064;
+
+/// The first statement of every control connection, by which it is known in a general log that holds it.
+pub(crate) const OPENING: &str = "SELECT @@version /* the control connection of splitproof */";
 
 /// Which of the two families of servers it is: they share a protocol, and differ in replication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +41,7 @@ impl MysqlControl {
     pub(super) async fn open(url: &Url, passwords: &Passwords) -> Result<Self, DriverError> {
         let connecting = Conn::new(url.mysql_control(passwords));
         let mut connection = timeout(CONNECT, connecting).await.map_err(|_| DriverError::Silent)??;
-        let row = connection.query_first::<Row, _>("SELECT @@version").await?;
+        let row = connection.query_first::<Row, _>(OPENING).await?;
         let version = required(row.as_ref(), "@@version", text)?;
         let family = if version.contains("MariaDB") { Family::Mariadb } else { Family::Mysql };
         Ok(MysqlControl { thread: connection.id(), connection: Mutex::new(connection), family, version })
@@ -77,6 +80,27 @@ impl MysqlControl {
     /// Asks for one row.
     pub async fn row(&self, sql: &str) -> Result<Row, DriverError> {
         self.connection.lock().await.query_first(sql).await?.ok_or(DriverError::Empty)
+    }
+
+    /// Asks for rows, and hands each on as it comes, until nobody takes them any more. Nothing else can be asked meanwhile.
+    pub(crate) async fn stream(&self, sql: &str, to: mpsc::Sender<Row>) -> Result<(), DriverError> {
+        let mut connection = self.connection.lock().await;
+        let mut rows = connection.query_iter(sql).await?;
+        while let Some(row) = rows.next().await? {
+            if to.send(row).await.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// From here on statements of ours may take as long as they need.
+    pub(crate) async fn unlimited(&self) -> Result<(), DriverError> {
+        self.run(match self.family {
+            Family::Mariadb => "SET SESSION max_statement_time = 0",
+            Family::Mysql => "SET SESSION max_execution_time = 0",
+        })
+        .await
     }
 
     /// Runs a statement.

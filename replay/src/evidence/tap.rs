@@ -5,10 +5,10 @@ use std::pin::Pin;
 
 use splitproof_capture::clock::Clock;
 use splitproof_capture::tap::{Encryption, Options, Relay};
-use splitproof_capture::trace::{Engine, Losses, Request, Sink};
+use splitproof_capture::trace::{Engine, Request, Sink};
 use tokio::sync::mpsc;
 
-use super::{Evidence, EvidenceError};
+use super::{Evidence, EvidenceError, Seen};
 use crate::output::Note;
 use crate::pair::Node;
 
@@ -39,14 +39,14 @@ impl Tap {
 }
 
 impl Evidence for Tap {
-    fn stop(self: Box<Self>) -> Pin<Box<dyn Future<Output = Losses> + Send>> {
+    fn stop(self: Box<Self>) -> Pin<Box<dyn Future<Output = Seen> + Send>> {
         Box::pin(async move {
             match self.relay.stop().await {
                 Some(mut stopped) => {
                     stopped.sink.hand_over_later().await;
-                    stopped.losses
+                    Seen { losses: stopped.losses, problem: None }
                 }
-                None => Losses::default(),
+                None => Seen::default(),
             }
         })
     }

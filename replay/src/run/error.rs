@@ -25,9 +25,6 @@ pub enum ReplayError {
         /// The pair's.
         pair: Engine,
     },
-    /// Only reads are wanted, and nothing proves them for this engine.
-    #[error("--only reads: what a statement does is not known for {0} yet; leave it out")]
-    OnlyReads(Engine),
     /// The run would be written over the trace.
     #[error("{}: the run would replace the trace that is replayed; give -o another directory", .0.display())]
     SameDirectory(PathBuf),

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use splitproof_capture::clock::Clock as Stamps;
 use splitproof_capture::session::Shared;
-use splitproof_capture::trace::{Engine, Losses, Position, Reader, Shape};
+use splitproof_capture::trace::{Position, Reader, Shape};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::start::{self, Checked, Files};
-use super::{Only, Order, ReplayError, output};
+use super::{Order, ReplayError, output};
 use crate::clock::{Clock, Timetable, WallClock};
-use crate::evidence::{self, Evidence};
+use crate::evidence::{self, Evidence, Seen, Watch};
 use crate::output::{Note, Output, Written};
 use crate::position::{Cost, Sampled, Sampler};
 use crate::progress::Progress;
@@ -44,10 +44,6 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     if manifest.engine != order.pair.engine {
         return Err(ReplayError::Engine { recorded: manifest.engine, pair: order.pair.engine });
     }
-    // The facts are those of PostgreSQL's parser, which would pass over what MySQL executes in comments.
-    if order.only == Only::Reads && order.pair.engine != Engine::Postgresql {
-        return Err(ReplayError::OnlyReads(order.pair.engine));
-    }
     let window = manifest.table.window.ok_or_else(|| ReplayError::Empty(order.trace.clone()))?;
     progress.expect(manifest.table.requests);
     start::allow_many_connections();
@@ -55,14 +51,17 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     let system = |what| move |source| ReplayError::System { what, source };
     let clock = WallClock::start(stamps).map_err(system("start the clock's thread"))?;
     let Checked { nodes, catalog } = start::check(order, &trace, &clock).await?;
-    let Files { writer, nodes: node_writers } = start::create(order, &catalog)?;
-    let positions = writer.positions()?;
     let (notes, received) = mpsc::channel(NOTES);
 
     let mut watched: Vec<Option<Box<dyn Evidence>>> = Vec::new();
     for (index, node) in order.pair.nodes.iter().enumerate() {
-        watched.push(evidence::start(order.pair.engine, node, index, stamps, &notes).await?);
+        let (engine, passwords) = (order.pair.engine, &order.passwords);
+        let watch = Watch { engine, node, index, passwords, stamps, wall: &clock, out: &notes };
+        watched.push(evidence::start(watch).await?);
     }
+    // A node that cannot be watched leaves no run behind.
+    let Files { writer, nodes: node_writers } = start::create(order, &catalog)?;
+    let positions = writer.positions()?;
     let mut samplers = Vec::new();
     let mut runs = Vec::new();
     for (control, identity, offset) in nodes {
@@ -75,6 +74,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
             version: identity.version,
             clock: offset,
             positions: Cost::default(),
+            problem: None,
         });
         let sampler = Sampler::over(control, &order.passwords, clock.clone(), order.sample_every).await?;
         samplers.push(Sampling::start(sampler, notes.clone()));
@@ -91,7 +91,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
         timetable,
         pair: order.pair.clone(),
         passwords: order.passwords.clone(),
-        only: start::reads(order.only, catalog),
+        only: start::reads(order, catalog, &runs),
         shared: shared.clone(),
         keys: Mutex::new(HashMap::new()),
     });
@@ -110,11 +110,13 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
         run.positions = sampling.stop().await;
     }
     let mut node_losses = Vec::new();
-    for evidence in watched {
-        node_losses.push(match evidence {
+    for (run, evidence) in runs.iter_mut().zip(watched) {
+        let seen = match evidence {
             Some(evidence) => evidence.stop().await,
-            None => Losses::default(),
-        });
+            None => Seen::default(),
+        };
+        run.problem = seen.problem;
+        node_losses.push(seen.losses);
     }
     drop(notes);
     let join = tokio::task::spawn_blocking(move || output.join());

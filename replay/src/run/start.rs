@@ -10,6 +10,7 @@ use crate::clock::WallClock;
 use crate::control::{self, ClockOffset, Control, Identity, Targets};
 use crate::pair::{EvidenceSource, Role};
 use crate::reads::Reads;
+use crate::summary::NodeRun;
 
 /// A pair that was checked.
 pub struct Checked {
@@ -63,11 +64,12 @@ pub fn create(order: &Order, catalog: &Catalog) -> Result<Files, ReplayError> {
     Ok(Files { writer, nodes })
 }
 
-/// What proves reads, when only reads are wanted.
-pub fn reads(only: Only, catalog: Catalog) -> Option<Arc<Reads>> {
-    match only {
+/// What proves reads to these nodes, when only reads are wanted.
+pub fn reads(order: &Order, catalog: Catalog, nodes: &[NodeRun]) -> Option<Arc<Reads>> {
+    let versions = nodes.iter().map(|node| node.version.as_str());
+    match order.only {
         Only::All => None,
-        Only::Reads => Some(Arc::new(Reads::new(catalog))),
+        Only::Reads => Some(Arc::new(Reads::new(order.pair.engine, catalog, versions))),
     }
 }
 

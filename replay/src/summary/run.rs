@@ -70,7 +70,7 @@ pub struct NodeRun {
     pub role: Role,
     /// Where it is, without a password.
     pub url: String,
-    /// How it was watched: `tap` or `none`.
+    /// How it was watched: `tap`, `log` or `none`.
     pub evidence: String,
     /// `server_version`.
     pub version: String,
@@ -78,6 +78,9 @@ pub struct NodeRun {
     pub clock: ClockOffset,
     /// What it cost to sample its position.
     pub positions: Cost,
+    /// What is wrong with what was seen of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// Sessions of one user that could not be started, for one reason.
@@ -98,7 +101,8 @@ pub enum Verdict {
     Sound,
     /// The replayer was late too often: differences may come from that.
     Unsound,
-    /// Part of the trace was not sent because the replay was stopped, or sessions were refused or lost.
+    /// Part of the trace was not sent because the replay was stopped, or sessions were refused or lost; or the evidence of a node is
+    /// not whole.
     Incomplete,
     /// No session could be started.
     Refused,
@@ -132,6 +136,7 @@ impl Summary {
         } else if self.stopped
             || refused > 0
             || self.lost_sessions > 0
+            || self.nodes.iter().any(|node| node.problem.is_some())
             || wanted.map(|(_, count)| count).sum::<u64>() > 0
         {
             Verdict::Incomplete

@@ -23,6 +23,11 @@ impl fmt::Display for Summary {
         for node in &self.nodes {
             positions(f, node)?;
         }
+        for node in &self.nodes {
+            if let Some(problem) = &node.problem {
+                writeln!(f, "evidence   node \"{}\": {problem}", node.name)?;
+            }
+        }
         for (reason, count) in &self.not_sent {
             writeln!(f, "not sent   {count} {reason}: {}", reason.meaning())?;
         }
@@ -85,7 +90,9 @@ impl Summary {
             Verdict::Incomplete if self.stopped => {
                 writeln!(f, "INCOMPLETE the replay was stopped; what was done until then is in the run")
             }
-            Verdict::Incomplete => writeln!(f, "INCOMPLETE part of the trace was not replayed, for the reasons above"),
+            Verdict::Incomplete => {
+                writeln!(f, "INCOMPLETE part of the trace was not replayed or not seen, for the reasons above")
+            }
             Verdict::Refused => writeln!(f, "REFUSED    no session could be started"),
         }
     }

@@ -1,11 +1,12 @@
 //! One connection to the router, which sends what the recorded client sent.
 //!
 //! - [`Wire`]: what a session needs of a connection, whatever the engine
-//! - [`postgresql`], [`mysql`]: the connections of each engine
+//! - [`postgresql`], [`mysql`]: the connections of each engine; `line`: the socket that they have in common
 //! - [`Rows`], [`Tag`]: the rows that come of it, and the recorded requests that they repeat
 //! - [`Broken`], [`Refused`]: why a connection ends, or does not begin
 
 mod broken;
+mod line;
 pub mod mysql;
 pub mod postgresql;
 mod refused;

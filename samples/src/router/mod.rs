@@ -11,7 +11,8 @@
 //! - [`route`][]: the decision; [`fault`][]: how a named fault changes it
 //! - [`position`][]: causal reads
 //! - [`log`][]: the decision log
-//! - [`postgresql`], [`mysql`]: the protocols, each with its clients' side and its servers' side
+//! - [`postgresql`], [`mysql`]: the protocols, each with its clients' side and its servers' side; `pump` moves
+//!   the bytes between the two
 //! - [`serve`][]: the listener
 
 pub mod cli;
@@ -25,6 +26,7 @@ pub mod need;
 pub mod node;
 pub mod position;
 pub mod postgresql;
+mod pump;
 pub mod route;
 pub mod rules;
 pub mod serve;

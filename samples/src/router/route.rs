@@ -86,6 +86,7 @@ impl Router {
         decision.waits = decision.node != PRIMARY
             && self.config.causal_reads
             && !snapshot_is_taken(state, decision.node)
+            && ask.any(takes_snapshot)
             && fault::waits(&self.faults, &decision);
         decision
     }
@@ -193,4 +194,20 @@ fn snapshot_is_taken(state: &State, node: NodeId) -> bool {
     state.transaction.as_ref().is_some_and(|transaction| {
         transaction.node == node && !transaction.fresh && transaction.modes.isolation >= Isolation::RepeatableRead
     })
+}
+
+/// Whether a statement sees what was committed before it. One that only ends something, or reads on from a cursor, does not: it must
+/// not wait for a replica that may itself wait for this transaction to let go of what it sees.
+fn takes_snapshot(statement: &Statement) -> bool {
+    !matches!(
+        statement.kind,
+        StatementKind::Fetch { .. }
+            | StatementKind::CloseCursor { .. }
+            | StatementKind::Commit { .. }
+            | StatementKind::Rollback { .. }
+            | StatementKind::Savepoint { .. }
+            | StatementKind::Release { .. }
+            | StatementKind::RollbackTo { .. }
+            | StatementKind::Deallocate { .. }
+    )
 }

@@ -17,7 +17,7 @@ pub mod owner;
 mod pair;
 pub mod ports;
 mod postgresql;
-mod process;
+pub(crate) mod process;
 mod replication;
 pub mod router;
 mod server;

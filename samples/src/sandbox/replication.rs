@@ -1,6 +1,6 @@
 //! The replica: waiting for it, pausing it, delaying it.
 
-use super::{Sandbox, wait};
+use super::{Sandbox, Stop, wait};
 use crate::error::{Error, Result};
 
 /// How long the replica may take to apply what the primary has written, in seconds; an intended delay comes on top.
@@ -46,8 +46,10 @@ impl Sandbox {
         never.map_or(Ok(()), Err)
     }
 
-    /// Makes sure that nothing more goes from the primary to a replica that was stopped.
-    pub(crate) fn forget_replicas(&self) -> Result<()> {
+    /// Stops the replica, and makes sure that nothing more goes to it from the primary.
+    pub fn stop_replica(&self) -> Result<()> {
+        self.need_nodes()?;
+        self.replica().stop(Stop::Fast)?;
         self.server().forget_replicas(&self.primary())
     }
 

@@ -2,6 +2,7 @@
 //!
 //! - [`Workload`]: how many clients, how fast, how long
 //! - `session`: one client's life: its pace, its rows, its deck of actions
+//! - `common`: what clients of both engines do in the same words
 //! - `courier`: a write on one connection and the read of it on another
 //! - `postgresql`, `mysql`: the clients and their actions in each engine's protocol and dialect. [`client`] is a connection
 //!   to PostgreSQL; [`driver`] and [`wire`] are two kinds of connections to MariaDB
@@ -9,6 +10,7 @@
 //! Each client works on rows and identifiers of its own, so that a recording can be replayed: the literals
 //! in it stay valid whatever order the clients come in.
 
+mod common;
 mod courier;
 mod mysql;
 mod postgresql;

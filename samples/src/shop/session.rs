@@ -149,6 +149,14 @@ impl<C: Client> Session<C> {
         C::introduce(self, self.role).await
     }
 
+    /// Runs a text; an error is counted and the client goes on, as an application would.
+    pub async fn ask(&mut self, sql: &str) -> Result<(), C::Broken> {
+        if let Some(code) = self.client.ask(sql).await? {
+            self.summary.count_error(&code);
+        }
+        Ok(())
+    }
+
     /// Counts the error that an answer may be.
     pub fn note<A: Answered>(&mut self, answer: A) -> A {
         if let Some(code) = answer.error_code() {

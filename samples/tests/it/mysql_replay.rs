@@ -1,21 +1,18 @@
 //! Replays into a real MariaDB pair: what was recorded is repeated, over every kind of command and authentication.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, OptsBuilder, Value, params};
-use splitproof_capture::tap::{Options as TapOptions, Relay};
-use splitproof_capture::trace::{Engine, Existing, Kind, Losses, Options, Outcome, Reader, Request, Sink, Writer};
+use splitproof_capture::trace::{Engine, Existing, Kind, Outcome, Request};
 use splitproof_replay::clock::Speed;
-use splitproof_replay::pair::{OptionFile, Pair, Passwords};
-use splitproof_replay::run::{Only, Order, ReplayError, replay};
-use splitproof_replay::session::Stop;
-use splitproof_replay::summary::Summary;
+use splitproof_replay::pair::{OptionFile, Passwords};
 use splitproof_samples::Sandbox;
 use splitproof_samples::sandbox::Plan;
+
+use crate::replay::{assert_kinds, direct, record, repeated, run, timeless};
 
 /// A pair with users that have passwords.
 fn start(home: &Path) -> Sandbox {
@@ -43,7 +40,7 @@ fn what_was_recorded_is_repeated_exactly() {
     let trace = home.path().join("trace");
     let file = home.path().join("rows.txt");
     std::fs::write(&file, "1\tone\n2\ttwo\n").unwrap();
-    runtime.block_on(record(sandbox.ports().primary, &trace, |port| async move {
+    runtime.block_on(record(&sandbox, &trace, |port| async move {
         tokio::join!(
             client(port, "shop", None),
             client(port, "ann", Some("of ann")),
@@ -52,37 +49,15 @@ fn what_was_recorded_is_repeated_exactly() {
         tokio::task::spawn_blocking(move || command_line(port, &file)).await.unwrap();
     }));
     let mut order = direct(&sandbox, &trace, &home.path().join("run"));
+    let users = "[client]\nuser=ann\npassword=\"of ann\"\n[client_bob]\nuser=bob\npassword=\"of bob\"\n";
+    order.passwords.option_file = OptionFile::parse(users);
     let summary = runtime.block_on(run(&order)).unwrap();
     assert_eq!(summary.not_sent, BTreeMap::new(), "{summary}");
     assert_eq!((summary.recorded, summary.lost_sessions, summary.refused.len()), (summary.sent, 0, 0), "{summary}");
 
-    let recorded: Vec<Request> = rows(&trace);
-    let mut repeated: Vec<Request> = rows(&order.run);
-    repeated.sort_by_key(|row| (row.recorded_session, row.recorded_seq));
-    let mut wanted = recorded.clone();
-    wanted.sort_by_key(|row| (row.session, row.seq));
-    assert_eq!(wanted.len(), repeated.len());
-    for (wanted, found) in wanted.into_iter().zip(repeated) {
-        assert!(
-            found.duration_ns.is_some() || found.kind == Kind::Close || found.kind == Kind::Disconnect,
-            "{found:?}"
-        );
-        assert_eq!(timeless(wanted), timeless(found));
-    }
-    let kinds: HashSet<Kind> = recorded.iter().map(|row| row.kind).collect();
-    for kind in [
-        Kind::Query,
-        Kind::Prepare,
-        Kind::Execute,
-        Kind::Close,
-        Kind::Copy,
-        Kind::ChangeUser,
-        Kind::Reset,
-        Kind::Ping,
-        Kind::InitDb,
-    ] {
-        assert!(kinds.contains(&kind), "the recording lacks {kind}");
-    }
+    let recorded = repeated(&order, &[Kind::Close, Kind::Disconnect], comparable);
+    use Kind::*;
+    assert_kinds(&recorded, &[Query, Prepare, Execute, Close, Copy, ChangeUser, Reset, Ping, InitDb]);
     assert!(recorded.iter().any(|row| row.outcome == Outcome::Error));
     assert!(recorded.iter().any(|row| row.capabilities.is_some_and(|can| can & 0x20 != 0)), "nothing was compressed");
 
@@ -169,74 +144,8 @@ fn command_line(port: u16, file: &Path) {
     }
 }
 
-/// Records what happens through a tap in front of a server.
-async fn record<F: Future<Output = ()>>(server: u16, trace: &Path, traffic: impl FnOnce(u16) -> F) {
-    let listen = "127.0.0.1:0".parse().unwrap();
-    let options = TapOptions::new(Engine::Mysql, listen, format!("127.0.0.1:{server}"));
-    let relay = Relay::start(options, Vec::new()).await.unwrap();
-    traffic(relay.listen().port()).await;
-    // A client that has gone may still be leaving.
-    while relay.counters().open > 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    let stopped = relay.stop().await.unwrap();
-    let mut writer = Writer::create(trace, Options::new(Engine::Mysql, "tap")).unwrap();
-    // The tap's own address is no server: the recording is of the server behind it.
-    for mut row in stopped.sink {
-        row.server = Some(format!("127.0.0.1:{server}").into());
-        writer.request(row);
-    }
-    assert_eq!(stopped.losses, Losses::default());
-    writer.finish(&stopped.losses).unwrap();
-}
-
-/// A replay straight into the primary, with both nodes sampled.
-fn direct(sandbox: &Sandbox, trace: &Path, run: &Path) -> Order {
-    let router = format!("127.0.0.1:{}/", sandbox.ports().router);
-    let text = sandbox.pair_toml().replace(&router, &format!("127.0.0.1:{}/", sandbox.ports().primary));
-    let text = text.lines().filter(|line| !line.starts_with("tap =")).collect::<Vec<_>>().join("\n");
-    let text = text.replace("evidence = \"tap\"", "evidence = \"none\"");
-    let users = "[client]\nuser=ann\npassword=\"of ann\"\n[client_bob]\nuser=bob\npassword=\"of bob\"\n";
-    Order {
-        trace: trace.to_owned(),
-        pair: Pair::parse(Path::new("pair.toml"), &text).unwrap(),
-        passwords: Passwords { option_file: OptionFile::parse(users), ..Passwords::default() },
-        run: run.to_owned(),
-        existing: Existing::Refuse,
-        speed: Speed::ORIGINAL,
-        only: Only::All,
-        allow_recorded_server: true,
-        sample_every: Duration::from_millis(10),
-    }
-}
-
-async fn run(order: &Order) -> Result<Summary, ReplayError> {
-    let (_sender, stop) = Stop::new();
-    replay(order, &std::sync::Arc::default(), stop).await
-}
-
-fn rows(trace: &Path) -> Vec<Request> {
-    Reader::open(trace).unwrap().requests().map(|row| row.unwrap()).collect()
-}
-
-/// What two rows have in common when one repeats the other. Positions move on, and with them the bytes that tell them.
-fn timeless(row: Request) -> Request {
-    Request {
-        session: 0,
-        seq: 0,
-        recorded_session: None,
-        recorded_seq: None,
-        start_ns: 0,
-        due_ns: None,
-        late_cause: None,
-        first_row_ns: None,
-        duration_ns: None,
-        client: None,
-        server: None,
-        // The server counts statements over all its sessions.
-        statement: None,
-        position: None,
-        result_bytes: None,
-        ..row
-    }
+/// What two rows have in common when one repeats the other. Positions move on, and with them the bytes that tell them; and
+/// the server counts statements over all its sessions.
+fn comparable(row: Request) -> Request {
+    Request { statement: None, position: None, result_bytes: None, ..timeless(row) }
 }

@@ -1,18 +1,12 @@
-//! The sample workload on MariaDB, and sysbench: what they leave behind, and that they use what they say.
+//! The sample workload on MariaDB: what it leaves behind, and that it uses what it says.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::path::Path;
 use std::time::Duration;
 
 use splitproof_capture::trace::Engine;
-use splitproof_samples::record::Recorder;
+use splitproof_samples::Sandbox;
 use splitproof_samples::sandbox::{Plan, StatementLog};
 use splitproof_samples::shop::{Summary, Workload};
-use splitproof_samples::sysbench::Sysbench;
-use splitproof_samples::{Error, Sandbox};
-
-use crate::tools;
 
 /// A running pair in a directory of its own.
 fn pair() -> (tempfile::TempDir, Sandbox) {
@@ -97,69 +91,4 @@ fn a_write_through_a_function_does_not_pass_a_read_only_replica() {
         assert!(on_replica(write).contains("ERROR 1290"), "{write}: {}", on_replica(write));
     }
     assert_eq!(on_replica("SELECT order_total(7)"), "");
-}
-
-/// How often these bytes stand in a file.
-fn count(file: &Path, bytes: &[u8]) -> u64 {
-    let file = std::fs::read(file).unwrap();
-    file.windows(bytes.len()).filter(|window| *window == bytes).count().try_into().unwrap()
-}
-
-#[test]
-fn sysbench_is_recorded_as_text_and_prepared() {
-    let (home, mut sandbox) = pair();
-    let bench = Sysbench { rows: 500, transactions: 40, threads: 2, ..Sysbench::default() };
-    sandbox.load_sysbench(bench).unwrap();
-    sandbox.snapshot().unwrap();
-    for prepared in [false, true] {
-        sandbox.restore().unwrap();
-        let port = format!("{}=mysql", sandbox.ports().primary);
-        let pcap = home.path().join(format!("{prepared}.pcap"));
-        let bench = Sysbench { prepared, ..bench };
-        let done = match sandbox.record_while(&Recorder::Tcpdump, &pcap, |sandbox| sandbox.run_sysbench(bench)) {
-            Ok(done) => done,
-            Err(Error::Tool { program, .. }) if program == "tcpdump" => {
-                eprintln!("skipped: 1 (no right to capture packets here)");
-                return;
-            }
-            Err(error) => panic!("{error}"),
-        };
-        assert_eq!(done.transactions, 40);
-        // A deadlock's victim begins again.
-        assert!(
-            done.queries >= 40 * Sysbench::STATEMENTS && (done.queries == 40 * Sysbench::STATEMENTS || done.failed > 0),
-            "{done:?}"
-        );
-        // A packet's header (length, sequence number 0), the command, and the statement.
-        let (texts, statements) = (count(&pcap, b"\x07\0\0\0\x03COMMIT"), count(&pcap, b"\x07\0\0\0\x16COMMIT"));
-        assert_eq!((texts, statements), if prepared { (0, 2) } else { (40, 0) });
-        // The clients' first writes must not reach the replica's old connection, which would then be recorded.
-        let decoded = tools::run(
-            "capture",
-            [
-                OsStr::new("packets"),
-                "--port".as_ref(),
-                port.as_ref(),
-                "--format".as_ref(),
-                "json".as_ref(),
-                "-o".as_ref(),
-                home.path().join(format!("{prepared}.trace")).as_os_str(),
-                pcap.as_os_str(),
-            ],
-        );
-        assert_eq!(decoded.code, Some(0), "{decoded:?}");
-        assert_eq!(decoded.json()["losses"], serde_json::json!([]), "{decoded:?}");
-        assert!(sandbox.replica().answers().unwrap());
-        sandbox.wait_caught_up().unwrap();
-    }
-}
-
-#[test]
-fn sysbench_is_for_mariadb() {
-    let home = crate::home();
-    let mut sandbox = Sandbox::create(home.path().join("pair")).unwrap();
-    sandbox.up().unwrap();
-    let error = sandbox.load_sysbench(Sysbench::default()).unwrap_err();
-    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-    assert!(error.to_string().contains("create --engine mysql"), "{error}");
 }

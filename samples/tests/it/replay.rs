@@ -1,7 +1,7 @@
 //! Replays into real servers: what is repeated, what is seen at the nodes, and what is refused.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ fn what_was_recorded_is_repeated_exactly() {
 
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let trace = home.path().join("trace");
-    runtime.block_on(record(sandbox.ports().primary, &trace, |port| async move {
+    runtime.block_on(record(&sandbox, &trace, |port| async move {
         join_all(USERS.map(|(user, _)| client(port, user))).await;
         cancelled(port).await;
     }));
@@ -55,20 +55,9 @@ fn what_was_recorded_is_repeated_exactly() {
     assert_eq!(summary.not_sent, BTreeMap::new(), "{summary}");
     assert_eq!((summary.recorded, summary.sessions, summary.refused.len()), (summary.sent, 6, 0), "{summary}");
 
-    let recorded: Vec<Request> = rows(&trace);
-    let mut repeated: Vec<Request> = rows(&order.run);
-    repeated.sort_by_key(|row| (row.recorded_session, row.recorded_seq));
-    let mut wanted = recorded.clone();
-    wanted.sort_by_key(|row| (row.session, row.seq));
-    assert_eq!(wanted.len(), repeated.len());
-    for (wanted, found) in wanted.into_iter().zip(repeated) {
-        assert!(found.duration_ns.is_some(), "{found:?}");
-        assert_eq!(timeless(wanted), timeless(found));
-    }
-    let kinds: HashSet<Kind> = recorded.iter().map(|row| row.kind).collect();
-    for kind in [Kind::Query, Kind::Prepare, Kind::Execute, Kind::Fetch, Kind::Close, Kind::Copy, Kind::Cancel] {
-        assert!(kinds.contains(&kind), "the recording lacks {kind}");
-    }
+    let recorded = repeated(&order, &[], timeless);
+    use Kind::*;
+    assert_kinds(&recorded, &[Query, Prepare, Execute, Fetch, Close, Copy, Cancel]);
     assert!(recorded.iter().any(|row| row.outcome == Outcome::Cancelled));
 
     // The same at full speed, and only its reads.
@@ -148,7 +137,7 @@ fn a_router_is_watched_from_behind() {
     sandbox.snapshot().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let trace = home.path().join("trace");
-    runtime.block_on(record(sandbox.ports().primary, &trace, |port| async move {
+    runtime.block_on(record(&sandbox, &trace, |port| async move {
         let workload = Workload {
             clients: 3,
             requests: 300,
@@ -233,10 +222,20 @@ fn refusals(runtime: &tokio::runtime::Runtime, sandbox: &mut Sandbox, mut order:
     assert!(summary.to_string().contains("is not permitted to log in"), "{summary}");
 }
 
-/// Records what happens through a tap in front of a server.
-async fn record<F: Future<Output = ()>>(server: u16, trace: &Path, traffic: impl FnOnce(u16) -> F) {
-    let listen = "127.0.0.1:0".parse().unwrap();
-    let options = TapOptions::new(Engine::Postgresql, listen, format!("127.0.0.1:{server}"));
+/// Records what happens through a tap in front of the primary.
+pub async fn record<F: Future<Output = ()>>(sandbox: &Sandbox, trace: &Path, traffic: impl FnOnce(u16) -> F) {
+    record_at(sandbox.engine(), sandbox.ports().primary, trace, traffic).await;
+}
+
+/// The same in front of whatever listens at a port.
+pub async fn record_at<F: Future<Output = ()>>(
+    engine: Engine,
+    port: u16,
+    trace: &Path,
+    traffic: impl FnOnce(u16) -> F,
+) {
+    let server = format!("127.0.0.1:{port}");
+    let options = TapOptions::new(engine, "127.0.0.1:0".parse().unwrap(), server.clone());
     let relay = Relay::start(options, Vec::new()).await.unwrap();
     traffic(relay.listen().port()).await;
     // A client that has gone may still be leaving.
@@ -244,10 +243,10 @@ async fn record<F: Future<Output = ()>>(server: u16, trace: &Path, traffic: impl
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let stopped = relay.stop().await.unwrap();
-    let mut writer = Writer::create(trace, Options::new(Engine::Postgresql, "tap")).unwrap();
+    let mut writer = Writer::create(trace, Options::new(engine, "tap")).unwrap();
     // The tap's own address is no server: the recording is of the server behind it.
     for mut row in stopped.sink {
-        row.server = Some(format!("127.0.0.1:{server}").into());
+        row.server = Some(server.as_str().into());
         writer.request(row);
     }
     assert_eq!(stopped.losses, Losses::default());
@@ -255,25 +254,16 @@ async fn record<F: Future<Output = ()>>(server: u16, trace: &Path, traffic: impl
 }
 
 /// A replay straight into the primary, with both nodes sampled.
-fn direct(sandbox: &Sandbox, trace: &Path, run: &Path) -> Order {
-    let node = |name: &str, role: &str, port: u16| {
-        format!(
-            "[[node]]\nname = \"{name}\"\nrole = \"{role}\"\nurl = \"postgresql://postgres@127.0.0.1:{port}/shop\"\n\
-             evidence = \"none\"\n"
-        )
-    };
-    let ports = sandbox.ports();
-    let text = format!(
-        "engine = \"postgresql\"\n[router]\nurl = \"postgresql://127.0.0.1:{}\"\n{}{}",
-        ports.primary,
-        node("primary", "primary", ports.primary),
-        node("standby", "replica", ports.replica)
-    );
+pub fn direct(sandbox: &Sandbox, trace: &Path, run: &Path) -> Order {
+    let port = |port: u16| format!("//127.0.0.1:{port}/");
+    let text = sandbox.pair_toml().replace(&port(sandbox.ports().router), &port(sandbox.ports().primary));
+    let text = text.lines().filter(|line| !line.starts_with("tap =")).collect::<Vec<_>>().join("\n");
+    let text = text.replace("evidence = \"tap\"", "evidence = \"none\"");
     Order {
         trace: trace.to_owned(),
         pair: Pair::parse(Path::new("pair.toml"), &text).unwrap(),
         passwords: Passwords::default(),
-        run: PathBuf::from(run),
+        run: run.to_owned(),
         existing: Existing::Refuse,
         speed: Speed::ORIGINAL,
         only: Only::All,
@@ -282,7 +272,7 @@ fn direct(sandbox: &Sandbox, trace: &Path, run: &Path) -> Order {
     }
 }
 
-async fn run(order: &Order) -> Result<Summary, ReplayError> {
+pub async fn run(order: &Order) -> Result<Summary, ReplayError> {
     let (_sender, stop) = Stop::new();
     replay(order, &Arc::default(), stop).await
 }
@@ -291,8 +281,30 @@ fn rows(trace: &Path) -> Vec<Request> {
     Reader::open(trace).unwrap().requests().map(|row| row.unwrap()).collect()
 }
 
+/// Every recorded request came again, with an answer unless it is of a kind that gets none, and with the same one as far as
+/// `comparable` leaves it. Gives the recording.
+pub fn repeated(order: &Order, unanswered: &[Kind], comparable: impl Fn(Request) -> Request) -> Vec<Request> {
+    let recorded = rows(&order.trace);
+    let (mut wanted, mut found) = (recorded.clone(), rows(&order.run));
+    wanted.sort_by_key(|row| (row.session, row.seq));
+    found.sort_by_key(|row| (row.recorded_session, row.recorded_seq));
+    assert_eq!(wanted.len(), found.len());
+    for (wanted, found) in wanted.into_iter().zip(found) {
+        assert!(found.duration_ns.is_some() || unanswered.contains(&found.kind), "{found:?}");
+        assert_eq!(comparable(wanted), comparable(found));
+    }
+    recorded
+}
+
+/// The recording is of no use without these.
+pub fn assert_kinds(recorded: &[Request], kinds: &[Kind]) {
+    for kind in kinds {
+        assert!(recorded.iter().any(|row| row.kind == *kind), "the recording lacks {kind}");
+    }
+}
+
 /// What two rows have in common when one repeats the other.
-fn timeless(row: Request) -> Request {
+pub fn timeless(row: Request) -> Request {
     Request {
         session: 0,
         seq: 0,

@@ -1,4 +1,9 @@
 //! The sample router as a program: started with flags, asked over its port, believed only as far as its servers agree.
+//!
+//! `fixture`: the catalogue of known statements; `astray`: what faults do to statements.
+
+pub mod astray;
+pub mod fixture;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -84,6 +89,11 @@ impl Drop for Running {
             eprintln!("the router said: {said}");
         }
     }
+}
+
+/// Runs something that waits.
+pub fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 /// A shipped configuration.

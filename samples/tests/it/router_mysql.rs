@@ -1,4 +1,6 @@
-//! The sample router in front of a real MariaDB pair, right and wrong.
+//! The sample router in front of a real MariaDB pair; `faults`: with each of its faults.
+
+mod faults;
 
 use std::process::ChildStdin;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -8,12 +10,11 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, OptsBuilder, Row};
 use splitproof_capture::trace::Engine;
 use splitproof_samples::Sandbox;
-use splitproof_samples::router::Fault;
 use splitproof_samples::sandbox::Plan;
 use splitproof_samples::shop::Workload;
 
-use crate::router::{Running, parsed, shipped};
-use crate::router_postgresql::{Case, Fixture, Told, wait, wrong};
+use crate::router::fixture::{Case, Fixture, Told};
+use crate::router::{Running, parsed, shipped, wait};
 
 /// The pair with a few tables.
 struct Pair {
@@ -238,221 +239,6 @@ fn a_read_waits_for_every_write_before_it() {
     });
 }
 
-/// A session whose last statement goes astray: the fault, what comes before, the statement, where it goes with the
-/// fault, and how it ends there. Without the fault it goes to the other server.
-type Astray = (Fault, &'static [&'static str], &'static str, &'static str, Option<u16>);
-
-const ASTRAY: &[Astray] = &[
-    (Fault::ForUpdateToReplica, &[], "SELECT name FROM users WHERE id = 1 FOR UPDATE", "replica", Some(1290)),
-    // MariaDB's replica lets a shared lock be taken, though it excludes nobody there.
-    (Fault::ForShareToReplica, &[], "SELECT name FROM users WHERE id = 1 LOCK IN SHARE MODE", "replica", None),
-    (Fault::VolatileFunctionToReplica, &[], "SELECT audit_login(1)", "replica", Some(1290)),
-    (Fault::NextvalToReplica, &[], "SELECT NEXTVAL(user_id_seq)", "replica", Some(1290)),
-    (Fault::CallToReplica, &[], "CALL rebuild()", "replica", Some(1290)),
-    (Fault::ReturningToReplica, &[], "INSERT INTO audit (user_id) VALUES (1) RETURNING id", "replica", Some(1290)),
-    (
-        Fault::MultiStatementByFirstWord,
-        &[],
-        "SELECT 1; UPDATE users SET credit = credit WHERE id = 1",
-        "replica",
-        Some(1290),
-    ),
-    (Fault::LeadingCommentToPrimary, &[], "/* web */ SELECT COUNT(*) FROM users", "primary", None),
-    (Fault::AllToPrimary, &[], "SELECT COUNT(*) FROM users", "primary", None),
-    (
-        Fault::StickyForever,
-        &["UPDATE users SET credit = 0 WHERE id = 1"],
-        "SELECT COUNT(*) FROM users",
-        "primary",
-        None,
-    ),
-    (
-        Fault::SplitTransaction,
-        &["BEGIN", "UPDATE users SET credit = 0 WHERE id = 1"],
-        "SELECT COUNT(*) FROM users",
-        "replica",
-        None,
-    ),
-    (Fault::BeginOnReplicaByFirstSelect, &["BEGIN"], "SELECT COUNT(*) FROM users", "replica", None),
-    (Fault::AutocommitOffIgnored, &["SET autocommit = 0"], "SELECT COUNT(*) FROM users", "replica", None),
-    (Fault::SavepointElsewhere, &["BEGIN", "UPDATE users SET credit = 0 WHERE id = 1"], "SAVEPOINT s", "replica", None),
-    (
-        Fault::TempTableReadOnReplica,
-        &["CREATE TEMPORARY TABLE basket (a INT)"],
-        "SELECT a FROM basket",
-        "replica",
-        Some(1146),
-    ),
-    (
-        Fault::LastInsertIdElsewhere,
-        &["INSERT INTO audit (user_id) VALUES (1)"],
-        "SELECT LAST_INSERT_ID()",
-        "replica",
-        None,
-    ),
-    (
-        Fault::FoundRowsElsewhere,
-        &["SELECT SQL_CALC_FOUND_ROWS id FROM users LIMIT 1"],
-        "SELECT FOUND_ROWS()",
-        "primary",
-        None,
-    ),
-    (Fault::AdvisoryLockElsewhere, &[], "SELECT GET_LOCK('a', 1)", "replica", None),
-];
-
-/// The faults that have tests of their own below.
-const TOLD_APART: &[Fault] = &[
-    Fault::SessionSetOnOneNode,
-    Fault::UserVariableLost,
-    Fault::PreparedIgnoresText,
-    Fault::StaleReadAfterWrite,
-    Fault::ReturningKeepsGtid,
-    Fault::DuplicateCommit,
-    Fault::WriteOnEveryNode,
-    Fault::RowsDropped,
-    Fault::ReplicaDownFallsBackUnbounded,
-    Fault::LaggingReplicaStillUsed,
-];
-
-#[test]
-fn every_fault_of_mysql_is_tested() {
-    let mysql = splitproof_samples::router::Engine::Mysql;
-    for fault in Fault::ALL.iter().filter(|fault| fault.engines().contains(&mysql)) {
-        let tested = ASTRAY.iter().filter(|(tested, ..)| tested == fault).count();
-        assert_eq!(tested + TOLD_APART.iter().filter(|tested| *tested == fault).count(), 1, "{fault}");
-    }
-}
-
-#[test]
-fn a_statement_goes_astray_and_only_with_its_fault() {
-    let pair = pair();
-    let honest = pair.router(&parsed(""), &[]);
-    for (fault, before, sql, goes, error) in ASTRAY {
-        let router = pair.router(&parsed(""), &[fault.name()]);
-        let go = async |router: &Running| {
-            let mut client = connect(router).await;
-            for sql in *before {
-                ask(&mut client, sql).await.unwrap();
-            }
-            match client.query_drop(*sql).await {
-                Ok(()) => None,
-                Err(mysql_async::Error::Server(error)) => Some(error.code),
-                Err(error) => panic!("{error}"),
-            }
-        };
-        let (wrong, right) = wait(async { (go(&router).await, go(&honest).await) });
-        assert_eq!((wrong, right), (*error, None), "{fault}");
-        assert_eq!(router.destinations(sql), [*goes], "{fault}");
-        assert_ne!(honest.destinations(sql), [*goes], "{fault}");
-        assert_eq!(router.decisions().pop().unwrap().fault.as_deref(), Some(fault.name()));
-    }
-}
-
-/// What a client reads without a fault and with it.
-fn told_apart(pair: &Pair, fault: Fault, script: impl AsyncFn(&mut Conn) -> Option<String>) -> [Option<String>; 2] {
-    [vec![], vec![fault.name()]].map(|faults| {
-        let router = pair.router(&parsed(""), &faults);
-        wait(async { script(&mut connect(&router).await).await })
-    })
-}
-
-fn both(right: &str, wrong: &str) -> [Option<String>; 2] {
-    [Some(right.to_owned()), Some(wrong.to_owned())]
-}
-
-#[test]
-fn state_misses_a_server() {
-    let pair = pair();
-    let answers = told_apart(&pair, Fault::SessionSetOnOneNode, async |client| {
-        ask(client, "SET SESSION group_concat_max_len = 4711").await.unwrap();
-        ask(client, "SELECT @@group_concat_max_len = 4711 FROM users LIMIT 1").await.unwrap()
-    });
-    assert_eq!(answers, both("1", "0"));
-    let answers = told_apart(&pair, Fault::UserVariableLost, async |client| {
-        ask(client, "SET @a = 5").await.unwrap();
-        ask(client, "SELECT COALESCE(@a, 0) FROM users LIMIT 1").await.unwrap()
-    });
-    assert_eq!(answers, both("5", "0"));
-}
-
-#[test]
-fn a_prepared_write_runs_on_the_replica() {
-    let answers = told_apart(&pair(), Fault::PreparedIgnoresText, async |client| {
-        let row: Result<Option<Row>, _> = client.exec_first("UPDATE users SET credit = 0 WHERE id = ?", (3,)).await;
-        Some(first(row).map_or_else(|code| code.to_string(), |_| "done".to_owned()))
-    });
-    assert_eq!(answers, both("done", "1290"));
-}
-
-#[test]
-fn reads_answer_from_the_past() {
-    let pair = pair();
-    for (fault, write) in [
-        (Fault::StaleReadAfterWrite, "UPDATE users SET name = 'new' WHERE id = 21"),
-        (Fault::ReturningKeepsGtid, "REPLACE INTO users (id, name) VALUES (21, 'new') RETURNING id"),
-        (Fault::LaggingReplicaStillUsed, "UPDATE users SET name = 'new' WHERE id = 21"),
-    ] {
-        for (faults, expected) in [(vec![], "new"), (vec![fault.name()], "old")] {
-            pair.sandbox.primary().sql("shop", "UPDATE users SET name = 'old' WHERE id = 21").unwrap();
-            let router = pair.router(&parsed("causal_timeout_ms: 200"), &faults);
-            wait(async {
-                let mut client = connect(&router).await;
-                // A position is known before the write.
-                ask(&mut client, "SELECT 1").await.unwrap();
-                pair.sandbox.pause_replay().unwrap();
-                ask(&mut client, write).await.unwrap();
-                let answer = ask(&mut client, "SELECT name FROM users WHERE id = 21").await;
-                pair.sandbox.resume_replay().unwrap();
-                assert_eq!(answer, Ok(Some(expected.to_owned())), "{fault} {faults:?}");
-            });
-        }
-    }
-}
-
-#[test]
-fn a_committed_transaction_is_run_again() {
-    let answers = told_apart(&pair(), Fault::DuplicateCommit, async |client| {
-        ask(client, "UPDATE users SET credit = 0 WHERE id = 31").await.unwrap();
-        ask(client, "BEGIN").await.unwrap();
-        client.exec_drop("UPDATE users SET credit = credit + ? WHERE id = 31", (5,)).await.unwrap();
-        ask(client, "COMMIT").await.unwrap();
-        ask(client, "SELECT credit FROM users WHERE id = 31").await.unwrap()
-    });
-    assert_eq!(answers, both("5", "10"));
-}
-
-#[test]
-fn rows_are_lost_and_writes_are_tried_everywhere() {
-    let pair = pair();
-    let answers = told_apart(&pair, Fault::RowsDropped, async |client| {
-        let rows: Vec<i32> = client.query("SELECT id FROM users WHERE id <= 3 ORDER BY id").await.unwrap();
-        let bound: Vec<i32> = client.exec("SELECT id FROM users WHERE id <= ? ORDER BY id", (3,)).await.unwrap();
-        Some(format!("{rows:?} {bound:?}"))
-    });
-    assert_eq!(answers, both("[1, 2, 3] [1, 2, 3]", "[1, 3] [1, 3]"));
-    let router = pair.router(&parsed(""), &[Fault::WriteOnEveryNode.name()]);
-    let sql = "UPDATE users SET credit = credit WHERE id = 1";
-    wait(async { ask(&mut connect(&router).await, sql).await.unwrap() });
-    assert_eq!(router.destinations(sql), ["primary", "replica"]);
-}
-
-#[test]
-fn a_replica_that_failed_once_is_never_used_again() {
-    let pair = pair();
-    for (faults, on_primary) in [(vec![], 0), (vec![Fault::ReplicaDownFallsBackUnbounded.name()], 20)] {
-        let router = pair.router(&parsed("retry_replica_ms: 0"), &faults);
-        wait(async {
-            let mut client = connect(&router).await;
-            for _ in 0..40 {
-                ask(&mut client, "SELECT COUNT(*) FROM users").await.unwrap();
-            }
-        });
-        let there = router.decisions().into_iter().filter(|entry| entry.sql.contains("users"));
-        let there = there.filter(|entry| entry.destinations == ["primary"]).count();
-        assert!(there.abs_diff(on_primary) <= 2, "{there}");
-    }
-}
-
 #[test]
 fn a_kill_reaches_the_server_at_work() {
     let pair = pair();
@@ -565,18 +351,14 @@ fn rules_decide_by_the_text() {
 #[test]
 fn every_known_statement_goes_where_it_belongs() {
     let pair = pair();
-    let text = std::fs::read_to_string(crate::tools::sample("fixtures/mysql.yaml")).unwrap();
-    let fixture: Fixture = serde_saphyr::from_str(&text).unwrap();
+    let fixture = Fixture::of("mysql");
     let primary = pair.sandbox.primary();
     primary.sql("mysql", "CREATE DATABASE splitproof_check; GRANT ALL ON splitproof_check.* TO shop").unwrap();
     for statement in splitproof_capture::sql::mysql::split(&fixture.setup, &Default::default()) {
         primary.sql("splitproof_check", &format!("DELIMITER //\n{statement}\n//")).unwrap();
     }
     let router = pair.router(&parsed(""), &[]);
-    let told: Vec<_> = fixture.cases.iter().map(|case| wait(hold(&router, case))).collect();
-    let wrong = wrong(&fixture, told);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(fixture.cases.len() > 80);
+    fixture.assert_right(80, |case| wait(hold(&router, case)));
 }
 
 async fn hold(router: &Running, case: &Case) -> Told {

@@ -1,16 +1,18 @@
-//! The sample router in front of a real PostgreSQL pair.
+//! The sample router in front of a real PostgreSQL pair; `faults`: with each of its faults.
+
+mod faults;
 
 use std::process::ChildStdin;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::Deserialize;
 use splitproof_capture::trace::Engine;
 use splitproof_samples::Sandbox;
 use splitproof_samples::shop::Workload;
 use splitproof_samples::shop::client::{Answer, Client};
 
-use crate::router::{Running, parsed, shipped};
+use crate::router::fixture::{Case, Fixture, Told};
+use crate::router::{Running, parsed, shipped, wait};
 
 /// The pair with the shop's data, and the fixture's database.
 pub struct Pair {
@@ -47,11 +49,6 @@ impl Pair {
     }
 }
 
-/// Runs something that waits.
-pub fn wait<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
-}
-
 /// A client of the shop's database.
 pub async fn connect(router: &Running) -> Client {
     Client::connect(router.port, "shop", "shop", "test").await.unwrap()
@@ -70,71 +67,14 @@ async fn run_extended(client: &mut Client, sql: &str, params: &[Option<&str>]) -
     client.sync().await.unwrap()
 }
 
-/// A catalogue of known statements.
-#[derive(Deserialize)]
-pub struct Fixture {
-    pub setup: String,
-    pub cases: Vec<Case>,
-}
-
-/// One connection.
-#[derive(Deserialize)]
-pub struct Case {
-    pub id: String,
-    #[serde(default)]
-    pub protocol: String,
-    pub session: Vec<Step>,
-}
-
-/// One statement, and where it belongs.
-#[derive(Deserialize)]
-pub struct Step {
-    pub sql: String,
-    #[serde(default)]
-    pub params: Vec<Option<String>>,
-    pub data: Option<String>,
-    #[serde(default)]
-    pub allowed: Vec<String>,
-    pub safe: String,
-    pub error: Option<String>,
-}
-
 /// The catalogue of known statements, whose expectations were not made for this router.
 #[test]
 fn every_known_statement_goes_where_it_belongs() {
     let pair = pair();
-    let text = std::fs::read_to_string(crate::tools::sample("fixtures/postgresql.yaml")).unwrap();
-    let fixture: Fixture = serde_saphyr::from_str(&text).unwrap();
+    let fixture = Fixture::of("postgresql");
     pair.sandbox.primary().sql("splitproof_check", &format!("SET ROLE shop; {}", fixture.setup)).unwrap();
     let router = pair.router(&parsed(""), &[]);
-    let told: Vec<_> = fixture.cases.iter().map(|case| wait(hold(&router, case))).collect();
-    let wrong = wrong(&fixture, told);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(fixture.cases.len() > 100);
-}
-
-/// The destinations and errors of a case's statements.
-pub type Told = (Vec<Vec<String>>, Vec<Option<String>>);
-
-/// What did not go where it belongs, or not end as it should.
-pub fn wrong(fixture: &Fixture, told: Vec<Told>) -> Vec<String> {
-    let mut wrong = Vec::new();
-    for (case, (destinations, errors)) in fixture.cases.iter().zip(told) {
-        for ((step, destinations), error) in case.session.iter().zip(destinations).zip(errors) {
-            let belongs = |place: &str| match place {
-                "primary" => destinations == ["primary"],
-                "replica" => destinations == ["replica"],
-                "all" => destinations.len() == 2,
-                "same" => destinations.len() == 1,
-                other => panic!("{other}"),
-            };
-            let fits = belongs(&step.safe) || step.allowed.iter().any(|place| belongs(place));
-            if !fits || error != step.error {
-                wrong.push(format!("{}: {} ran on {destinations:?}: {error:?}", case.id, step.sql));
-            }
-        }
-    }
-    wrong
+    fixture.assert_right(100, |case| wait(hold(&router, case)));
 }
 
 async fn hold(router: &Running, case: &Case) -> Told {

@@ -65,6 +65,11 @@ pub fn run<S: AsRef<OsStr>>(name: &str, arguments: impl IntoIterator<Item = S>) 
     Running::start(name, arguments).end()
 }
 
+/// The same for one that may take this long.
+pub fn run_for<S: AsRef<OsStr>>(name: &str, arguments: impl IntoIterator<Item = S>, patience: Duration) -> Ended {
+    Running::start(name, arguments).end_within(patience)
+}
+
 /// A tool at work. Dropped early, it is killed.
 pub struct Running {
     child: Option<Child>,
@@ -102,11 +107,15 @@ impl Running {
     }
 
     /// Waits until it ends.
-    pub fn end(mut self) -> Ended {
+    pub fn end(self) -> Ended {
+        self.end_within(PATIENCE)
+    }
+
+    fn end_within(mut self, patience: Duration) -> Ended {
         let child = self.child.as_mut().unwrap();
         let stdout = read(child.stdout.take().unwrap());
         let stderr = read(child.stderr.take().unwrap());
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience;
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 break status;

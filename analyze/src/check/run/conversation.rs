@@ -8,9 +8,9 @@ use splitproof_capture::session::{Shared, Start};
 use splitproof_capture::trace::{Engine, Kind, Param, Request};
 use splitproof_replay::clock::{Clock, WallClock};
 use splitproof_replay::pair::{Secret, Url};
-use splitproof_replay::wire::Rows;
 use splitproof_replay::wire::postgresql::handshake::Login;
 use splitproof_replay::wire::postgresql::{Connection, encode};
+use splitproof_replay::wire::{Rows, Wire};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -113,7 +113,7 @@ impl Router {
         };
         match timeout(PATIENCE, connection.start(&login, self.password.as_ref(), |_| None)).await {
             Ok(Ok(_)) => {
-                connection.rows.take();
+                connection.rows().take();
                 Ok(connection)
             }
             Ok(Err(refused)) => Err(refused.to_string()),
@@ -145,7 +145,7 @@ impl Router {
         }
         connection.read_until(|scan| scan.is_ready()).await.map_err(broken)?;
         let answered_ns = self.clock.now_ns();
-        let error = connection.rows.take().into_iter().find_map(|row| row.error_code);
+        let error = connection.rows().take().into_iter().find_map(|row| row.error_code);
         Ok(Answer { sent_ns, answered_ns, error: error.map(Into::into) })
     }
 }

@@ -7,11 +7,17 @@ use splitproof_replay::control::ControlError;
 /// Why a check cannot be done.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// A node is not watched, so that nothing would prove where a statement ran.
+    /// A node is not watched through a tap, so that nothing would prove at once where a statement ran.
     #[error(
-        "node \"{0}\" has evidence = \"none\" in pair.toml: give every node a tap, and point the router's backends at the taps"
+        "node \"{node}\" has evidence = \"{evidence}\" in pair.toml: give every node a tap, and point the router's backends at the \
+         taps"
     )]
-    NotWatched(String),
+    NotTapped {
+        /// The node.
+        node: String,
+        /// How it is watched.
+        evidence: &'static str,
+    },
     /// The fixture is for another engine.
     #[error("the fixture is for {fixture}, and pair.toml for {pair}: use the fixture of the pair's engine")]
     OtherEngine {
@@ -58,7 +64,10 @@ pub enum CheckError {
         seconds: u64,
     },
     /// The router does not answer.
-    #[error("the router at {router} does not let {user} into database \"{database}\": {problem}")]
+    #[error(
+        "the router at {router} does not let {user} into database \"{database}\": {problem}; check the router's users and the \
+         password, and that {user} has all rights to the database"
+    )]
     Router {
         /// Its address.
         router: String,

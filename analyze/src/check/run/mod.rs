@@ -72,7 +72,7 @@ pub async fn run(plan: &Plan, mut done: impl FnMut(&CaseReport)) -> Result<Check
     let controls = control::connect(&plan.pair, &plan.passwords).await?;
     let catalog = match plan.pair.engine {
         Engine::Postgresql => prepare::prepare(plan, &controls, &user, &database).await?,
-        Engine::Mysql => mysql::prepare(plan, &controls, &database).await?,
+        Engine::Mysql => mysql::prepare(plan, &controls, &user, &database).await?,
     };
     drop(controls);
     let router = Router {

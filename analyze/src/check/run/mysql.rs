@@ -18,10 +18,12 @@ use crate::check::{Case, Protocol, Step};
 /// How long a replica may take to apply the setup. Control connections end their statements after 30 s.
 const REPLICA: Duration = Duration::from_secs(25);
 
-/// Makes the database if it is not there, runs the setup, waits for the replicas, and gives the pair's catalogue.
+/// Makes the database if it is not there, gives the user of the cases all rights to it, runs the setup, waits for the replicas, and
+/// gives the pair's catalogue.
 pub(super) async fn prepare(
     plan: &Plan,
     controls: &[(Control, Identity)],
+    user: &str,
     database: &str,
 ) -> Result<Catalog, CheckError> {
     let node = plan.pair.primary();
@@ -37,6 +39,7 @@ pub(super) async fn prepare(
     if let (Some(primary), true) = (primary, plan.fixture.database.is_some()) {
         let create = format!("CREATE DATABASE IF NOT EXISTS {}", quoted(database));
         client(primary)?.run(&create).await.map_err(failed("cannot be created"))?;
+        grant(client(primary)?, user, database).await.map_err(failed("cannot be opened to the cases' user"))?;
     }
     let inside =
         Control::open(&Node { url: node.url.with_database(database), ..node.clone() }, &plan.passwords).await?;
@@ -54,6 +57,29 @@ pub(super) async fn prepare(
         wait(control, &position).await?;
     }
     Ok(Catalog::snapshot(&inside).await?)
+}
+
+/// Gives a user all rights to the database, from wherever it may connect. Where the control connection must not do that, the user
+/// may have them already; if it has not, the router will say so.
+async fn grant(client: &MysqlControl, user: &str, database: &str) -> Result<(), DriverError> {
+    let refused =
+        |error: &DriverError| matches!(error, DriverError::Mysql(error) if matches!(**error, Error::Server(_)));
+    let user = user.replace('\\', "\\\\").replace('\'', "''");
+    // In a grant, `_` and `%` stand for other letters.
+    let database = quoted(&database.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%"));
+    let accounts = match client.rows(&format!("SELECT Host FROM mysql.user WHERE User = '{user}'")).await {
+        Ok(accounts) => accounts,
+        Err(error) if refused(&error) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for account in accounts {
+        let host = column(account)?.replace('\'', "''");
+        match client.run(&format!("GRANT ALL PRIVILEGES ON {database}.* TO '{user}'@'{host}'")).await {
+            Err(error) if !refused(&error) => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn client_of(control: &Control) -> Result<&MysqlControl, DriverError> {

@@ -53,7 +53,7 @@ impl Watch {
         let mut taps = Vec::new();
         for (index, node) in pair.nodes.iter().enumerate() {
             let EvidenceSource::Tap { listen } = node.evidence else {
-                return Err(CheckError::NotWatched(node.name.clone()));
+                return Err(CheckError::NotTapped { node: node.name.clone(), evidence: node.evidence.as_str() });
             };
             let (host, port) = node.url.address();
             let upstream = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };

@@ -15,7 +15,8 @@ impl Session {
         }
         let touches = statement.class == Class::Primary
             || !statement.facts.reads.is_empty()
-            || !statement.facts.writes.is_empty();
+            || !statement.facts.writes.is_empty()
+            || !statement.behind.is_empty();
         if !touches || self.transaction.is_some() || state.implicit_commit {
             return;
         }

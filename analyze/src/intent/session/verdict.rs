@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use splitproof_capture::sql::{HandlerVerb, Isolation, StatementKind, XaVerb};
+use splitproof_capture::sql::{HandlerVerb, Isolation, Relation, StatementKind, XaVerb};
 
 use super::{DATABASE, Session};
 use crate::intent::transaction::Transaction;
@@ -94,10 +94,13 @@ impl Session {
     /// A statement on data.
     fn plain(&self, statement: &StatementProfile) -> Verdict {
         let facts = &statement.facts;
+        let behind: Vec<Relation> =
+            statement.behind.iter().map(|name| Relation { schema: None, name: name.to_string() }).collect();
         let temporary = facts
             .reads
             .iter()
             .chain(&facts.writes)
+            .chain(&behind)
             .find_map(|relation| Some((relation, self.state.temporary(relation, self.rules)?)));
         if let Some((relation, temporary)) = temporary {
             let name: Arc<str> = relation.name.as_str().into();

@@ -22,6 +22,11 @@ pub(super) fn call(engine: Engine, function: &Function, declared: Option<Volatil
     }
 }
 
+/// True for a function that runs a query which stands in its arguments, or reads a table that they name.
+pub(super) fn reads_any(engine: Engine, function: &Function) -> bool {
+    engine == Engine::Postgresql && postgresql::reads_any(&function.name)
+}
+
 /// Why two calls of a system function give different answers, for those whose answer does not come from the data.
 pub(super) fn variation(engine: Engine, function: &Function) -> Option<Variation> {
     match engine {

@@ -1,33 +1,21 @@
 //! What is known of MySQL's and MariaDB's own functions, variables and schemas.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use splitproof_capture::sql::Relation;
+use splitproof_capture::sql::mysql::{Builtin, builtin};
 
 use super::{Call, Variation};
-
-/// Names by what they do.
-const TABLE: &str = include_str!("mysql_functions.txt");
-
-/// The letter of each name.
-static KNOWN: LazyLock<HashMap<&str, u8>> = LazyLock::new(|| {
-    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
-    let lines = lines.filter_map(|line| line.split_once(' '));
-    lines
-        .flat_map(|(letter, names)| names.split(' ').map(move |name| (name, letter.bytes().next().unwrap_or(b'x'))))
-        .collect()
-});
 
 /// What a built-in function does; `None` for any other name, which is a stored or loadable function.
 pub(super) fn call(name: &str) -> Option<Call> {
     let shared = || Arc::<str>::from(name);
-    Some(match KNOWN.get(name)? {
-        b'i' => Call::Pure,
-        b'c' => Call::ChangesNothing(shared()),
-        b'l' => Call::AdvisoryLock(shared()),
-        b'q' => Call::SequenceValue(shared()),
-        _ => Call::System(shared()),
+    Some(match builtin(name)? {
+        Builtin::Pure => Call::Pure,
+        Builtin::ChangesNothing => Call::ChangesNothing(shared()),
+        Builtin::UserLock => Call::AdvisoryLock(shared()),
+        Builtin::SequenceValue => Call::SequenceValue(shared()),
+        Builtin::System => Call::System(shared()),
     })
 }
 
@@ -105,29 +93,4 @@ pub(super) fn shows_server(name: &str) -> bool {
         ]
         .iter()
         .any(|family| name.starts_with(family))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_name_stands_twice() {
-        let names = TABLE.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(' ').count() - 1);
-        assert_eq!(names.sum::<usize>(), KNOWN.len());
-    }
-
-    /// From the manuals: "Locking Functions", "Miscellaneous Functions", "Information Functions"; MariaDB: "Sequence
-    /// Functions".
-    #[test]
-    fn kinds_of_functions() {
-        let shared = |name: &str| Arc::<str>::from(name);
-        assert_eq!(call("concat"), Some(Call::Pure));
-        assert_eq!(call("now"), Some(Call::Pure));
-        assert_eq!(call("rand"), Some(Call::ChangesNothing(shared("rand"))));
-        assert_eq!(call("get_lock"), Some(Call::AdvisoryLock(shared("get_lock"))));
-        assert_eq!(call("lastval"), Some(Call::SequenceValue(shared("lastval"))));
-        assert_eq!(call("nextval"), Some(Call::System(shared("nextval"))));
-        assert_eq!(call("audit_login"), None);
-    }
 }

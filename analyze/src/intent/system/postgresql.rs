@@ -114,6 +114,13 @@ fn is_advisory(name: &str) -> bool {
     name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_")
 }
 
+/// True for a function that runs a query which stands in its arguments, or reads a table that they name.
+pub(super) fn reads_any(name: &str) -> bool {
+    ["cursor_to_xml", "database_to_xml", "query_to_xml", "schema_to_xml", "table_to_xml", "ts_rewrite", "ts_stat"]
+        .iter()
+        .any(|family| name.starts_with(family))
+}
+
 /// True for a view in which every server shows itself: its sessions, its statistics, its settings.
 pub(super) fn is_server_view(name: &str) -> bool {
     const VIEWS: &[&str] = &[

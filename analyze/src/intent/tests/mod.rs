@@ -20,6 +20,7 @@ fn function(schema: &str, name: &str, volatility: Volatility, language: &str) ->
         kind: FunctionKind::Function,
         returns_set: false,
         language: language.to_owned(),
+        definition: None,
     }
 }
 

@@ -12,7 +12,7 @@ use super::message::Step;
 use super::params::params;
 use crate::log::records::{Records, set_text};
 use crate::log::sessions::Session;
-use crate::sql::{self, Copies, Forgets};
+use crate::sql::{self, Copies, Naming};
 use crate::trace::{Kind, Loss, Outcome, Param, Request};
 
 /// Names of prepared statements that are remembered of one session. Preparing one again does no harm.
@@ -328,13 +328,12 @@ impl State {
 
     /// What a text does to the names of prepared statements, which SQL shares with the protocol.
     fn follow(&mut self, sql: &[u8]) {
-        for prepared in sql::prepared(sql) {
-            self.remember(&prepared.name, xxh3_64(sql));
-        }
-        match sql::forgets(sql) {
-            Some(Forgets::All) => self.names.clear(),
-            Some(Forgets::One(name)) => drop(self.names.remove(CompactString::from_utf8_lossy(&name).as_str())),
-            None => {}
+        for naming in sql::namings(sql) {
+            match naming {
+                Naming::Prepare { name, .. } => self.remember(&name, xxh3_64(sql)),
+                Naming::Deallocate { name } => drop(self.names.remove(CompactString::from_utf8_lossy(&name).as_str())),
+                Naming::DeallocateAll => self.names.clear(),
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::checksum::Checksums;
 use crate::mysql::{Answer as Part, OkPacket, Status};
+use crate::session::ending::nanos_between;
 use crate::trace::{Request, TransactionStatus};
 
 /// The server's packets that answer one request, counted and hashed as they pass. Memory does not grow with them.
@@ -133,9 +134,4 @@ impl Answer {
         });
         row.autocommit = status.map(|status| status.contains(Status::AUTOCOMMIT));
     }
-}
-
-/// From `start` to `end`; zero where the clock of the recording ran backwards.
-pub(super) fn nanos_between(start: i64, end: i64) -> u64 {
-    u64::try_from(end.saturating_sub(start)).unwrap_or(0)
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use compact_str::{CompactString, format_compact};
 
-use super::conversation::{Conversation, Report};
+use super::conversation::Conversation;
 use super::follow::Follow;
 use super::pending::{Asked, Pending};
 use crate::mysql::{Answer as Part, Command, ErrPacket, Invalid, PrepareOk, SessionState, Status};
+use crate::session::ending::Report;
 use crate::sql::mysql::Mode;
 use crate::trace::{Kind, Outcome, Sink};
 
@@ -65,7 +66,8 @@ impl Conversation {
     fn unasked(&mut self, payload: &[u8]) {
         match ErrPacket::decode(payload) {
             Ok(error) => {
-                self.report = Some(Report { code: format_compact!("{}", error.code), message: message(&error) });
+                let code = Some(format_compact!("{}", error.code));
+                self.report = Some(Report { code, message: Some(message(&error)) });
             }
             Err(_) => self.unexpected(),
         }
@@ -110,7 +112,7 @@ impl Conversation {
     /// What session tracking tells.
     fn follow_session(&mut self, session: &SessionState<'_>) {
         if let Some(name) = session.schema() {
-            self.database = (!name.is_empty()).then(|| self.shared.intern(name));
+            self.who.database = (!name.is_empty()).then(|| self.shared.intern(name));
         }
         if let Some(value) = session.variable(b"sql_mode") {
             self.mode = self.mode.with_sql_mode(&String::from_utf8_lossy(value));
@@ -121,13 +123,15 @@ impl Conversation {
     pub fn agreed(&mut self, asked: Asked) {
         match asked {
             Asked::Connect => self.established = true,
-            Asked::Query(Some(Follow::Database(name))) => self.database = Some(self.shared.intern(name.as_bytes())),
+            Asked::Query(Some(Follow::Database(name))) => {
+                self.who.database = Some(self.shared.intern(name.as_bytes()));
+            }
             Asked::Query(Some(Follow::SqlMode(value))) => self.mode = self.mode.with_sql_mode(&value),
-            Asked::InitDb(database) => self.database = Some(database),
+            Asked::InitDb(database) => self.who.database = Some(database),
             Asked::ChangeUser(user) => {
-                self.user = user.user;
-                self.database = user.database;
-                self.application = user.application.or_else(|| self.application.take());
+                self.who.user = user.user;
+                self.who.database = user.database;
+                self.who.application = user.application.or_else(|| self.who.application.take());
                 self.collation = user.collation.or(self.collation);
                 self.begin_anew();
             }

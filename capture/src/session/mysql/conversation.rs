@@ -4,30 +4,22 @@
 //! file holds what both need, and what finishes a row.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use compact_str::CompactString;
-
-use super::answer::{Answer, nanos_between};
+use super::answer::Answer;
 use super::pending::{Asked, Pending};
 use super::statements::Statements;
 use crate::mysql::{Capabilities, Exchange};
+use crate::session::ending::{self, Report};
+use crate::session::identity::Identity;
 use crate::session::shared::Text;
 use crate::session::{Close, Shared, Start};
 use crate::sql::Dialect;
 use crate::sql::mysql::Mode;
 use crate::trace::{Kind, Loss, Losses, Outcome, Request, Sink};
 
-/// An error that the server reported outside any answer, such as a shutdown.
-#[derive(Clone, Debug)]
-pub(super) struct Report {
-    pub code: CompactString,
-    pub message: Arc<str>,
-}
-
 /// The state of a session that messages change.
 pub(super) struct Conversation {
-    pub id: u64,
+    pub who: Identity,
     pub shared: Shared,
     pub losses: Losses,
     /// The requests that are not answered, in the order in which they were sent.
@@ -51,23 +43,15 @@ pub(super) struct Conversation {
     pub goodbye: Option<Request>,
     /// The last error outside any answer.
     pub report: Option<Report>,
-    pub database: Option<Arc<str>>,
-    pub user: Option<Arc<str>>,
-    pub application: Option<Arc<str>>,
     /// What the client said it can do.
     pub announced: Option<u64>,
     pub collation: Option<u16>,
-    client: Arc<str>,
-    server: Arc<str>,
-    next_seq: u32,
-    gap_before_next: bool,
-    midway: bool,
 }
 
 impl Conversation {
     pub fn new(id: u64, start: Start, shared: Shared) -> Self {
         Conversation {
-            id,
+            who: Identity::new(id, start),
             shared,
             losses: Losses::default(),
             queue: VecDeque::new(),
@@ -81,40 +65,14 @@ impl Conversation {
             established: false,
             goodbye: None,
             report: None,
-            database: None,
-            user: None,
-            application: None,
             announced: None,
             collation: None,
-            client: start.client,
-            server: start.server,
-            next_seq: 0,
-            gap_before_next: false,
-            midway: start.midway,
         }
-    }
-
-    /// Number of the next row.
-    pub fn next_seq(&self) -> u32 {
-        self.next_seq
-    }
-
-    /// A row that begins now. Rows are numbered in the order in which the client asked.
-    pub fn row(&mut self, at_ns: i64, kind: Kind) -> Request {
-        let mut row = Request::new(self.id, self.next_seq, at_ns, kind);
-        self.next_seq = self.next_seq.saturating_add(1);
-        row.gap_before = std::mem::take(&mut self.gap_before_next);
-        row.joined_midway = self.midway;
-        row
     }
 
     /// Puts out a row about which nothing more will be learned.
     pub fn finish(&self, mut row: Request, out: &mut dyn Sink) {
-        row.database.clone_from(&self.database);
-        row.user.clone_from(&self.user);
-        row.application.clone_from(&self.application);
-        row.client = Some(Arc::clone(&self.client));
-        row.server = Some(Arc::clone(&self.server));
+        self.who.write_to(&mut row);
         row.capabilities = self.announced;
         row.collation = self.collation;
         out.request(row);
@@ -146,13 +104,11 @@ impl Conversation {
     pub fn interrupt(&mut self, out: &mut dyn Sink) {
         self.settle_tentative(out);
         for mut request in std::mem::take(&mut self.queue) {
-            request.settle(Outcome::Unfinished);
-            request.row.truncated = true;
-            request.row.duration_ns = None;
+            ending::interrupt(&mut request.row);
             self.finish(request.row, out);
         }
         self.answer.reset();
-        self.gap_before_next = true;
+        self.who.gap();
     }
 
     /// The client goes on, or nothing follows: an answer that may have been complete was.
@@ -166,8 +122,7 @@ impl Conversation {
     /// The answer to the first request is complete.
     pub fn complete(&mut self, at_ns: i64, out: &mut dyn Sink) {
         let Some(mut request) = self.queue.pop_front() else { return };
-        request.settle(Outcome::Ok);
-        request.row.duration_ns = Some(nanos_between(request.row.start_ns, at_ns));
+        ending::answered(&mut request.row, at_ns);
         match request.asked.is_authentication() {
             true => self.answer.write_status_to(&mut request.row),
             false => self.answer.write_to(&mut request.row),
@@ -189,10 +144,7 @@ impl Conversation {
             self.finish_unanswered(super::requests::long_data_row(long), out);
         }
         for mut request in std::mem::take(&mut self.queue) {
-            request.settle(if recording { Outcome::Unfinished } else { Outcome::Lost });
-            if matches!(request.row.outcome, Outcome::Lost | Outcome::Unfinished) {
-                request.row.duration_ns = None;
-            }
+            ending::cut_off(&mut request.row, how);
             lost |= request.row.outcome == Outcome::Lost;
             self.finish(request.row, out);
         }
@@ -202,15 +154,9 @@ impl Conversation {
         }
         let mut row = match goodbye {
             Some(row) => row,
-            None => self.row(at_ns, Kind::Disconnect),
+            None => self.who.row(at_ns, Kind::Disconnect),
         };
-        row.outcome = if lost { Outcome::Lost } else { Outcome::Ok };
-        if let Some(report) = self.report.take() {
-            row.outcome = Outcome::Error;
-            row.error_code = Some(report.code);
-            row.error_message = Some(report.message);
-        }
-        row.duration_ns = (!recording).then(|| nanos_between(row.start_ns, at_ns));
+        ending::disconnect(&mut row, at_ns, how, lost, self.report.take());
         self.finish(row, out);
     }
 

@@ -1,6 +1,6 @@
 //! A MySQL session: the two byte streams of one connection, turned into requests. MariaDB speaks the same protocol.
 //!
-//! - [`Session`]: the decoder; finds the payloads in the bytes (`held`, `inflate`, `start`, `place`, `framing`)
+//! - [`Session`]: the decoder; finds the payloads in the bytes (`inflate`, `start`, `place`, `framing`)
 //! - `conversation`: the session after its greeting; `requests` takes the client's commands and `answers` the server's
 //! - `pending`: requests without their answer
 //! - `statements`: prepared statements and what was sent ahead for them; `follow`: `USE` and `SET sql_mode`
@@ -14,7 +14,6 @@ mod answers;
 mod conversation;
 mod follow;
 mod framing;
-mod held;
 mod inflate;
 mod pending;
 mod place;
@@ -23,15 +22,15 @@ mod start;
 mod statements;
 
 use crate::mysql::compressed::{self, Algorithm};
-use crate::mysql::packet::{self, Joiner};
+use crate::mysql::packet::{self, HEADER, Joiner};
 use crate::mysql::{Invalid, Packet};
 use crate::postgresql::Direction;
 use crate::trace::{Loss, Losses, Sink};
 
+use super::held::Held;
 use super::{Close, Decoder, Shared, Start};
 use conversation::Conversation;
 use framing::Framing;
-use held::Held;
 use inflate::Inflate;
 use place::Search;
 
@@ -106,11 +105,6 @@ impl Session {
         Session { phase, talk, client, server, compression: None, awaited: None }
     }
 
-    /// Number that the next row will get: how many rows have begun so far.
-    pub fn next_seq(&self) -> u32 {
-        self.talk.next_seq()
-    }
-
     fn lane(&mut self, side: Direction) -> &mut Lane {
         match side {
             Direction::Client => &mut self.client,
@@ -164,16 +158,13 @@ impl Session {
     fn packets(&mut self, side: Direction, first_ns: i64, at_ns: i64, mut rest: &[u8], out: &mut dyn Sink) {
         let compression = self.compression;
         let mut held = std::mem::take(&mut self.lane(side).held);
-        while !held.bytes.is_empty() {
-            let wanted = held.wanted();
-            let (now, later) = rest.split_at(wanted.min(rest.len()));
-            held.bytes.extend_from_slice(now);
-            rest = later;
+        while !held.is_empty() {
+            let length = packet::header(&held.bytes).map_or(HEADER, |(length, _)| HEADER + length);
+            rest = held.fill(length, rest);
             if self.step(side, held.since_ns, at_ns, &held.bytes, out).is_some() {
                 held.clear();
             } else if rest.is_empty() {
-                self.lane(side).held = held;
-                return;
+                break;
             }
         }
         self.lane(side).held = held;
@@ -183,10 +174,7 @@ impl Session {
                 return self.feed(side, at_ns, rest, out);
             }
             let Some(used) = self.step(side, first_ns, at_ns, rest, out) else {
-                let held = &mut self.lane(side).held;
-                held.since_ns = first_ns;
-                held.bytes.extend_from_slice(rest);
-                return;
+                return self.lane(side).held.hold(first_ns, rest);
             };
             rest = rest.get(used.max(1)..).unwrap_or_default();
         }
@@ -421,6 +409,10 @@ impl Decoder for Session {
             Phase::Unreadable => return,
         }
         self.talk.losses.add(Loss::Undecodable, cut);
+    }
+
+    fn next_seq(&self) -> u32 {
+        self.talk.who.next_seq()
     }
 
     fn losses(&self) -> &Losses {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::follow::Follow;
 use crate::mysql::{Code, Exchange};
 use crate::session::shared::Text;
-use crate::trace::{Outcome, Request};
+use crate::trace::Request;
 
 /// One request and how far its answer is.
 #[derive(Debug)]
@@ -76,12 +76,5 @@ impl Asked {
 impl Pending {
     pub fn new(row: Request, asked: Asked) -> Self {
         Pending { row, asked, answer: None, sending: false, copied: 0, may_end_ns: None }
-    }
-
-    /// Sets the outcome, unless an error did before.
-    pub fn settle(&mut self, outcome: Outcome) {
-        if !matches!(self.row.outcome, Outcome::Error | Outcome::Cancelled) {
-            self.row.outcome = outcome;
-        }
     }
 }

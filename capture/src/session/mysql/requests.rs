@@ -135,7 +135,7 @@ impl Conversation {
     }
 
     fn open(&mut self, at_ns: i64, kind: Kind, code: Code) -> Request {
-        let mut row = self.row(at_ns, kind);
+        let mut row = self.who.row(at_ns, kind);
         add_message(&mut row, code);
         row
     }
@@ -250,7 +250,7 @@ impl Conversation {
     fn long_data(&mut self, at_ns: i64, part: Part<'_>) {
         // The row begins with the first part, so that an execution takes as long as its data took.
         let mut long = self.statements.take_long_data(part.statement).unwrap_or_else(|| {
-            let mut row = self.row(at_ns, Kind::Other);
+            let mut row = self.who.row(at_ns, Kind::Other);
             row.statement = Some(number(part.statement));
             LongData::new(row)
         });

@@ -102,7 +102,7 @@ impl Session {
         let user = intern(response.user);
         let database = response.database.and_then(intern);
         let application = response.attributes.and_then(program).and_then(intern);
-        (talk.user, talk.database, talk.application) = (user, database, application);
+        (talk.who.user, talk.who.database, talk.who.application) = (user, database, application);
         talk.announced = Some(response.capabilities.0);
         talk.collation = Some(response.collation.into());
         // Where only the client was recorded, it is believed.
@@ -113,7 +113,7 @@ impl Session {
 
     /// Opens the row of the connection.
     pub(super) fn connect(&mut self, began_ns: i64) {
-        let row = self.talk.row(began_ns, Kind::Connect);
+        let row = self.talk.who.row(began_ns, Kind::Connect);
         self.talk.queue.push_back(Pending::new(row, Asked::Connect));
         self.phase = Phase::Messages;
     }

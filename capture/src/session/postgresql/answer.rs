@@ -3,6 +3,7 @@
 use crate::checksum::Checksums;
 use crate::postgresql::Frame;
 use crate::postgresql::query::command_tag;
+use crate::session::ending::nanos_between;
 use crate::trace::Request;
 
 /// The server's messages that answer one request, counted and hashed as they pass. Memory does not grow with them.
@@ -127,9 +128,4 @@ impl Answer {
         row.checksum_rows = digest.map(|digest| digest.rows);
         row.checksum_rowset = digest.map(|digest| digest.rowset);
     }
-}
-
-/// From `start` to `end`; zero where the clock of the recording ran backwards.
-pub(super) fn nanos_between(start: i64, end: i64) -> u64 {
-    u64::try_from(end.saturating_sub(start)).unwrap_or(0)
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::answer::nanos_between;
-use super::conversation::{Conversation, Report};
+use super::conversation::Conversation;
 use super::pending::{CONNECT, Copying, Pending, name};
 use crate::postgresql::report::Fields;
 use crate::postgresql::{Backend, Frame, Invalid};
+use crate::session::ending::{Report, answered, nanos_between};
 use crate::trace::{Kind, Outcome, Sink, TransactionStatus};
 
 /// What a message of the server means for the request that it answers.
@@ -44,7 +44,7 @@ impl Conversation {
                 Backend::ErrorResponse(fields) => self.error(at_ns, frame, fields, out),
                 Backend::ParameterStatus { name: b"application_name", value } => self.rename(value),
                 Backend::BackendKeyData { process_id, secret } => {
-                    self.shared.remember_cancel_key(process_id, secret, self.id);
+                    self.shared.remember_cancel_key(process_id, secret, self.who.id);
                     self.authentication();
                 }
                 Backend::ParameterDescription(types) => {
@@ -79,8 +79,7 @@ impl Conversation {
             Effect::Answered => {
                 request.next += 1;
                 request.copying = Copying::No;
-                request.settle(Outcome::Ok);
-                request.row.duration_ns = Some(nanos_between(request.row.start_ns, at_ns));
+                answered(&mut request.row, at_ns);
                 self.answer.write_to(&mut request.row);
             }
             Effect::Copy(from_client) => {
@@ -173,8 +172,7 @@ impl Conversation {
             _ if request.holds(b'Q') || request.holds(b'F') => self.answer.write_to(&mut request.row),
             _ => return,
         }
-        request.settle(Outcome::Ok);
-        request.row.duration_ns = Some(nanos_between(request.row.start_ns, at_ns));
+        answered(&mut request.row, at_ns);
     }
 
     fn authentication(&mut self) {
@@ -184,8 +182,8 @@ impl Conversation {
     }
 
     fn rename(&mut self, value: &[u8]) {
-        if self.application.as_ref().is_none_or(|known| known.as_bytes() != value) {
-            self.application = Some(self.shared.intern(value));
+        if self.who.application.as_ref().is_none_or(|known| known.as_bytes() != value) {
+            self.who.application = Some(self.shared.intern(value));
         }
     }
 

@@ -3,26 +3,17 @@
 //! The client's messages are in [`requests`](super::requests), the server's in [`answers`](super::answers). This file
 //! holds what both need, and what finishes a row.
 
-use std::sync::Arc;
-
-use compact_str::CompactString;
-
-use super::answer::{Answer, nanos_between};
+use super::answer::Answer;
 use super::names::Names;
 use super::pending::Queue;
+use crate::session::ending::{self, Report};
+use crate::session::identity::Identity;
 use crate::session::{Close, Shared, Start};
 use crate::trace::{Kind, Loss, Losses, Outcome, Request, Sink};
 
-/// An error that the server reported outside any answer, such as a shutdown.
-#[derive(Clone, Debug)]
-pub(super) struct Report {
-    pub code: Option<CompactString>,
-    pub message: Option<Arc<str>>,
-}
-
 /// The state of a session that messages change.
 pub(super) struct Conversation {
-    pub id: u64,
+    pub who: Identity,
     pub shared: Shared,
     pub losses: Losses,
     pub queue: Queue,
@@ -41,20 +32,12 @@ pub(super) struct Conversation {
     pub goodbye: Option<Request>,
     /// The last error outside any answer.
     pub report: Option<Report>,
-    pub database: Option<Arc<str>>,
-    pub user: Option<Arc<str>>,
-    pub application: Option<Arc<str>>,
-    client: Arc<str>,
-    server: Arc<str>,
-    next_seq: u32,
-    gap_before_next: bool,
-    midway: bool,
 }
 
 impl Conversation {
     pub fn new(id: u64, start: Start, shared: Shared) -> Self {
         Conversation {
-            id,
+            who: Identity::new(id, start),
             shared,
             losses: Losses::default(),
             queue: Queue::default(),
@@ -66,52 +49,24 @@ impl Conversation {
             copy_aborted: false,
             goodbye: None,
             report: None,
-            database: None,
-            user: None,
-            application: None,
-            client: start.client,
-            server: start.server,
-            next_seq: 0,
-            gap_before_next: false,
-            midway: start.midway,
         }
-    }
-
-    /// Number of the next row.
-    pub fn next_seq(&self) -> u32 {
-        self.next_seq
-    }
-
-    /// A row that begins now. Rows are numbered in the order in which the client asked.
-    pub fn row(&mut self, at_ns: i64, kind: Kind) -> Request {
-        let mut row = Request::new(self.id, self.next_seq, at_ns, kind);
-        self.next_seq = self.next_seq.saturating_add(1);
-        row.gap_before = std::mem::take(&mut self.gap_before_next);
-        row.joined_midway = self.midway;
-        row
     }
 
     /// Puts out a row about which nothing more will be learned.
     pub fn finish(&self, mut row: Request, out: &mut dyn Sink) {
-        row.database.clone_from(&self.database);
-        row.user.clone_from(&self.user);
-        row.application.clone_from(&self.application);
-        row.client = Some(Arc::clone(&self.client));
-        row.server = Some(Arc::clone(&self.server));
+        self.who.write_to(&mut row);
         out.request(row);
     }
 
     /// Bytes of either side are missing, so it is not known which answer belongs to which request.
     pub fn interrupt(&mut self, out: &mut dyn Sink) {
         for mut request in self.queue.clear() {
-            request.settle(Outcome::Unfinished);
-            request.row.truncated = true;
-            request.row.duration_ns = None;
+            ending::interrupt(&mut request.row);
             self.finish(request.row, out);
         }
         self.answer.reset();
         self.copy_aborted = true;
-        self.gap_before_next = true;
+        self.who.gap();
     }
 
     /// The connection ended, or the recording did.
@@ -123,10 +78,7 @@ impl Conversation {
             // because its implicit transaction is. If only the recording ended, what it saw stands.
             let answered = request.row.outcome == Outcome::Ok && request.step().is_none_or(|step| step == b'S');
             if !(recording && answered) {
-                request.settle(if recording { Outcome::Unfinished } else { Outcome::Lost });
-                if matches!(request.row.outcome, Outcome::Lost | Outcome::Unfinished) {
-                    request.row.duration_ns = None;
-                }
+                ending::cut_off(&mut request.row, how);
             }
             lost |= request.row.outcome == Outcome::Lost;
             self.finish(request.row, out);
@@ -137,15 +89,9 @@ impl Conversation {
         }
         let mut row = match goodbye {
             Some(row) => row,
-            None => self.row(at_ns, Kind::Disconnect),
+            None => self.who.row(at_ns, Kind::Disconnect),
         };
-        row.outcome = if lost { Outcome::Lost } else { Outcome::Ok };
-        if let Some(report) = self.report.take() {
-            row.outcome = Outcome::Error;
-            row.error_code = report.code;
-            row.error_message = report.message;
-        }
-        row.duration_ns = (!recording).then(|| nanos_between(row.start_ns, at_ns));
+        ending::disconnect(&mut row, at_ns, how, lost, self.report.take());
         self.finish(row, out);
     }
 

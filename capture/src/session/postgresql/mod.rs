@@ -1,6 +1,6 @@
 //! A PostgreSQL session: the two byte streams of one connection, turned into requests.
 //!
-//! - [`Session`]: the decoder; finds the messages in the bytes (`held`, `start`, `place`)
+//! - [`Session`]: the decoder; finds the messages in the bytes (`start`, `place`)
 //! - `conversation`: the session after its start; `requests` takes the client's messages and `answers` the server's
 //! - `pending`: requests without their answer, in the order in which the server will answer them
 //! - `names`: prepared statements and portals
@@ -11,7 +11,6 @@
 mod answer;
 mod answers;
 mod conversation;
-mod held;
 mod names;
 mod pending;
 mod place;
@@ -21,9 +20,10 @@ mod start;
 use crate::postgresql::{Direction, frame};
 use crate::trace::{Kind, Loss, Losses, Outcome, Request, Sink};
 
+use super::ending::nanos_between;
+use super::held::Held;
 use super::{Close, Decoder, Shared, Start};
 use conversation::Conversation;
-use held::Held;
 use place::Search;
 
 pub use answer::Answer;
@@ -64,11 +64,6 @@ impl Session {
         Session { phase, talk, client: Held::default(), server: Held::default() }
     }
 
-    /// Number that the next row will get: how many rows have begun so far.
-    pub fn next_seq(&self) -> u32 {
-        self.talk.next_seq()
-    }
-
     fn held(&mut self, side: Direction) -> &mut Held {
         match side {
             Direction::Client => &mut self.client,
@@ -79,33 +74,28 @@ impl Session {
     /// Reads messages from `rest`, the first of which may have begun in what is held.
     fn feed(&mut self, side: Direction, at_ns: i64, mut rest: &[u8], out: &mut dyn Sink) {
         let mut held = std::mem::take(self.held(side));
-        while !held.bytes.is_empty() {
-            let wanted = held.wanted(self.header(side));
-            let (now, later) = rest.split_at(wanted.min(rest.len()));
-            held.bytes.extend_from_slice(now);
-            rest = later;
+        while !held.is_empty() {
+            rest = held.fill(self.length(side, &held.bytes), rest);
             if self.step(side, held.since_ns, at_ns, &held.bytes, out).is_some() {
                 held.clear();
             } else if rest.is_empty() {
-                *self.held(side) = held;
-                return;
+                break;
             }
         }
         *self.held(side) = held;
         while !rest.is_empty() {
             let Some(used) = self.step(side, at_ns, at_ns, rest, out) else {
-                let held = self.held(side);
-                held.since_ns = at_ns;
-                held.bytes.extend_from_slice(rest);
-                return;
+                return self.held(side).hold(at_ns, rest);
             };
             rest = rest.get(used.max(1)..).unwrap_or_default();
         }
     }
 
-    /// Bytes up to the end of the next message's length field.
-    fn header(&self, side: Direction) -> usize {
-        if matches!(self.phase, Phase::Start(_)) && side == Direction::Client { 4 } else { 5 }
+    /// Length of the message that `bytes` begin, or what it takes to know it.
+    fn length(&self, side: Direction, bytes: &[u8]) -> usize {
+        // A client's messages of the start have no type byte.
+        let start = matches!(self.phase, Phase::Start(_)) && side == Direction::Client;
+        frame::length(usize::from(!start), bytes)
     }
 
     /// Takes the message at the start of `bytes`, which is not empty, and returns its length; `None` when it is not
@@ -197,7 +187,7 @@ impl Session {
 impl Decoder for Session {
     fn client(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
         if let Phase::Lost(search) = &mut self.phase {
-            if search.client(bytes, self.client.bytes.is_empty()) {
+            if search.client(bytes, self.client.is_empty()) {
                 // What was asked while the server was lost is not going to be answered any more.
                 if search.client_known {
                     self.talk.interrupt(out);
@@ -234,14 +224,14 @@ impl Decoder for Session {
             Phase::Cancel(mut row) => {
                 if how != Close::RecordingEnded {
                     row.outcome = Outcome::Ok;
-                    row.duration_ns = Some(answer::nanos_between(row.start_ns, at_ns));
+                    row.duration_ns = Some(nanos_between(row.start_ns, at_ns));
                 }
                 self.talk.finish(*row, out);
             }
             Phase::Start(progress) => {
                 // The client left before it said who it is, for instance because encryption was refused.
                 if let Some(first_ns) = progress.first_ns {
-                    let row = self.talk.row(first_ns, Kind::Connect);
+                    let row = self.talk.who.row(first_ns, Kind::Connect);
                     self.talk.queue.push(pending::Pending::new(row));
                     self.talk.close(at_ns, how, out);
                 }
@@ -250,6 +240,10 @@ impl Decoder for Session {
             Phase::Unreadable => return,
         }
         self.talk.losses.add(Loss::Undecodable, cut);
+    }
+
+    fn next_seq(&self) -> u32 {
+        self.talk.who.next_seq()
     }
 
     fn losses(&self) -> &Losses {

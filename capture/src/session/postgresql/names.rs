@@ -18,8 +18,16 @@ pub(super) struct Statement {
     pub declared: Vec<u32>,
     /// Types that the server told, when it was asked.
     pub described: Vec<u32>,
-    /// When it is SQL's PREPARE: what its execution prepares.
-    pub prepares: Vec<(CompactString, Text)>,
+    /// When it is SQL's PREPARE or DEALLOCATE: what its execution does.
+    pub renames: Vec<Renaming>,
+}
+
+/// What SQL's PREPARE, DEALLOCATE and DISCARD do.
+#[derive(Clone, Debug)]
+pub(super) enum Renaming {
+    Prepare(CompactString, Text),
+    Deallocate(CompactString),
+    DeallocateAll,
 }
 
 impl Statement {
@@ -105,6 +113,12 @@ impl Names {
     /// Close of a statement.
     pub fn close_statement(&mut self, name: &str) -> Change {
         Change { name: name.into(), before: self.statements.set(name, None), after: None }
+    }
+
+    /// DEALLOCATE ALL: the unnamed statement stays until the next one.
+    pub fn close_all_statements(&mut self) -> Vec<Change> {
+        let all = self.statements.named.drain();
+        all.map(|(name, statement)| Change { name, before: Some(statement), after: None }).collect()
     }
 
     /// The server refused the change (`reached`), or passed over it.

@@ -6,6 +6,7 @@ use compact_str::CompactString;
 
 use super::answer::Answer;
 use super::names::Change;
+use crate::session::ending::settle;
 use crate::trace::{Kind, Outcome, Request};
 
 /// Stands for the start-up, which has no message that may be listed.
@@ -63,13 +64,6 @@ impl Pending {
     pub fn holds(&self, tag: u8) -> bool {
         self.row.messages.as_bytes().contains(&tag)
     }
-
-    /// Sets the outcome, unless an error did before.
-    pub fn settle(&mut self, outcome: Outcome) {
-        if !matches!(self.row.outcome, Outcome::Error | Outcome::Cancelled) {
-            self.row.outcome = outcome;
-        }
-    }
 }
 
 /// The requests of a session that are not finished, in the order in which they were sent.
@@ -117,7 +111,7 @@ impl Queue {
                     return Some(index + 1);
                 }
                 if self.skipping {
-                    request.settle(Outcome::Skipped);
+                    settle(&mut request.row, Outcome::Skipped);
                 } else {
                     request.missed = true;
                 }

@@ -1,16 +1,14 @@
 //! What the client asks: its messages become rows.
 
-use compact_str::CompactString;
-
 use super::conversation::Conversation;
-use super::names::{Change, Portal, Statement};
+use super::names::{Change, Portal, Renaming, Statement};
 use super::pending::{Copying, Pending, name};
 use crate::postgresql::call::FunctionCall;
 use crate::postgresql::extended::{Bind, Parse, Target};
 use crate::postgresql::list::{Formats, Values};
 use crate::postgresql::{Frame, Frontend, Invalid};
 use crate::session::shared::Text;
-use crate::sql;
+use crate::sql::{self, Naming};
 use crate::trace::{Kind, Loss, Param, Request};
 
 /// COPY data kept for one request. What goes beyond it is counted, and the row is marked as truncated.
@@ -32,7 +30,7 @@ impl Conversation {
             message @ (Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_)) => self.copy(frame, message),
             Frontend::Password(_) => self.password(),
             Frontend::Terminate => {
-                let mut row = self.row(at_ns, Kind::Disconnect);
+                let mut row = self.who.row(at_ns, Kind::Disconnect);
                 row.messages.push('X');
                 self.goodbye.get_or_insert(row);
             }
@@ -42,7 +40,7 @@ impl Conversation {
 
     /// Opens a row of the current pipeline group.
     fn open(&mut self, at_ns: i64, kind: Kind, message: char) -> Request {
-        let mut row = self.row(at_ns, kind);
+        let mut row = self.who.row(at_ns, kind);
         row.messages.push(message);
         row.pipeline_group = Some(self.group);
         self.group_open = true;
@@ -76,22 +74,34 @@ impl Conversation {
         let mut row = self.open_alone(at_ns, Kind::Query, 'Q');
         set_text(&mut row, &text);
         let mut request = Pending::new(row);
-        request.changes = self.prepare_by_sql(&self.prepared_by(sql));
+        request.changes = self.rename_by_sql(&self.renamings(sql));
         self.queue.push(request);
     }
 
-    /// The statements that a text prepares: SQL's PREPARE shares its names with Parse.
-    fn prepared_by(&self, sql: &[u8]) -> Vec<(CompactString, Text)> {
-        let found = sql::prepared(sql).into_iter();
-        found.map(|prepared| (name(&prepared.name), self.shared.text(prepared.body))).collect()
+    /// The names that a text gives and takes away: SQL's PREPARE shares them with Parse.
+    fn renamings(&self, sql: &[u8]) -> Vec<Renaming> {
+        let found = sql::namings(sql).into_iter().map(|naming| match naming {
+            Naming::Prepare { name: called, body } => Renaming::Prepare(name(&called), self.shared.text(body)),
+            Naming::Deallocate { name: called } => Renaming::Deallocate(name(&called)),
+            Naming::DeallocateAll => Renaming::DeallocateAll,
+        });
+        found.collect()
     }
 
-    fn prepare_by_sql(&mut self, prepared: &[(CompactString, Text)]) -> Vec<Change> {
-        let changes = prepared.iter().map(|(name, text)| {
-            let (declared, described, prepares) = (Vec::new(), Vec::new(), Vec::new());
-            self.names.prepare(name, Statement { text: text.clone(), declared, described, prepares })
-        });
-        changes.collect()
+    fn rename_by_sql(&mut self, renamings: &[Renaming]) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for renaming in renamings {
+            match renaming {
+                Renaming::Prepare(name, text) => {
+                    let (declared, described, renames) = (Vec::new(), Vec::new(), Vec::new());
+                    let statement = Statement { text: text.clone(), declared, described, renames };
+                    changes.push(self.names.prepare(name, statement));
+                }
+                Renaming::Deallocate(name) => changes.push(self.names.close_statement(name)),
+                Renaming::DeallocateAll => changes.extend(self.names.close_all_statements()),
+            }
+        }
+        changes
     }
 
     fn parse(&mut self, at_ns: i64, parse: Parse<'_>) {
@@ -101,8 +111,8 @@ impl Conversation {
         set_text(&mut row, &text);
         let statement = name(parse.statement);
         row.param_types = Some(declared.clone());
-        let prepares = self.prepared_by(parse.sql);
-        let change = self.names.prepare(&statement, Statement { text, declared, described: Vec::new(), prepares });
+        let renames = self.renamings(parse.sql);
+        let change = self.names.prepare(&statement, Statement { text, declared, described: Vec::new(), renames });
         row.statement = Some(statement);
         let mut request = Pending::new(row);
         request.changes.push(change);
@@ -124,7 +134,7 @@ impl Conversation {
         row.params = params(bind.param_formats, bind.params, type_of);
         row.param_formats = bind.param_formats.iter().collect();
         row.result_formats = bind.result_formats.iter().collect();
-        let changes = source.as_ref().map(|source| self.prepare_by_sql(&source.prepares)).unwrap_or_default();
+        let changes = source.as_ref().map(|source| self.rename_by_sql(&source.renames)).unwrap_or_default();
         self.names.bind(&portal, Portal { statement: statement.clone(), source, group: self.group });
         row.statement = Some(statement);
         row.portal = Some(portal);

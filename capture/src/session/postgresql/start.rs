@@ -80,7 +80,7 @@ impl Session {
             Ok(None) => None,
             Ok(Some(message)) if matches!(Backend::decode(message), Ok(Backend::ErrorResponse(_))) => {
                 let first_ns = progress.first_ns.unwrap_or(at_ns);
-                let row = self.talk.row(first_ns, Kind::Connect);
+                let row = self.talk.who.row(first_ns, Kind::Connect);
                 self.talk.queue.push(Pending::new(row));
                 self.phase = Phase::Messages;
                 // It was decoded above, so that it cannot be invalid.
@@ -101,8 +101,9 @@ impl Session {
         // The server takes the user's name for the database where none is given.
         let database = intern("database").or_else(|| user.clone());
         let application = intern("application_name");
-        (self.talk.user, self.talk.database, self.talk.application) = (user, database, application);
-        let mut row = self.talk.row(first_ns, Kind::Connect);
+        let who = &mut self.talk.who;
+        (who.user, who.database, who.application) = (user, database, application);
+        let mut row = who.row(first_ns, Kind::Connect);
         // What the client set besides: its answers may depend on it (DateStyle, client_encoding, options).
         let others = params.iter().filter(|(name, _)| !matches!(*name, b"user" | b"database" | b"application_name"));
         row.params = others.flat_map(|(name, value)| [name, value]).map(text).collect();
@@ -112,7 +113,7 @@ impl Session {
 
     /// The row of a cancel request names the session it is aimed at as its parameter, and never the key.
     fn cancel(&mut self, first_ns: i64, process_id: i32, secret: &[u8]) {
-        let mut row = self.talk.row(first_ns, Kind::Cancel);
+        let mut row = self.talk.who.row(first_ns, Kind::Cancel);
         if let Some(target) = self.talk.shared.cancel_target(process_id, secret) {
             let value = Some(target.to_string().into_bytes().into_boxed_slice());
             row.params = vec![Param { type_id: INT8, binary: false, value }];

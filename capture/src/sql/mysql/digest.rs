@@ -17,7 +17,7 @@ use super::keyword::{self, Word};
 use super::lexer::{Kind, Lexer, Token};
 
 /// The digest text of one statement, with the space at its end that MariaDB leaves there. Of a text with several
-/// statements, split them first: MariaDB counts each on its own.
+/// statements, split them first: MariaDB counts each on its own, with the semicolon at its end where another one follows.
 pub fn digest_text(sql: &str, mode: &Mode) -> String {
     let mut digest = Digest { text: sql.as_bytes(), mode: *mode, pieces: Vec::new(), null: Null::default() };
     let mut lexer = Lexer::new(sql.as_bytes(), *mode);

@@ -149,6 +149,12 @@ impl<'a> Lexer<'a> {
         self.peek(self.at + ahead)
     }
 
+    /// True where a number begins right after the token last returned.
+    #[inline]
+    pub fn number_follows(&self) -> bool {
+        self.following(usize::from(self.following(0) == b'.')).is_ascii_digit()
+    }
+
     /// The end of a run of bytes of which `belongs` is true.
     #[inline]
     fn run(&self, from: usize, belongs: impl Fn(u8) -> bool) -> usize {

@@ -22,7 +22,7 @@ use super::keyword::{self, Word};
 use super::lexer::{Kind, Lexer, Token};
 use super::literal::string_value;
 use crate::sql::hint;
-use crate::sql::list::List;
+use crate::sql::list::Lists;
 
 /// The normalised text of a statement.
 pub fn normalize(sql: &str, mode: &Mode) -> String {
@@ -38,7 +38,7 @@ pub fn shape_id(sql: &str, mode: &Mode) -> u64 {
 #[derive(Debug, Default)]
 pub struct Normalizer {
     out: Vec<u8>,
-    lists: Vec<List>,
+    lists: Lists,
     /// True while the text inside a PREPARE is normalised, which cannot hold another one.
     inner: bool,
 }
@@ -98,7 +98,7 @@ struct Pass<'a> {
     text: &'a [u8],
     mode: Mode,
     out: &'a mut Vec<u8>,
-    lists: &'a mut Vec<List>,
+    lists: &'a mut Lists,
     inner: bool,
     previous: Option<Kind>,
     last: Last,
@@ -187,11 +187,7 @@ impl<'a> Pass<'a> {
     }
 
     fn finish(&mut self) {
-        while let Some(list) = self.lists.pop() {
-            if list.rows {
-                list.end_element(self.out);
-            }
-        }
+        self.lists.finish(self.out);
     }
 
     /// Writes the space that belongs before a token of this kind.
@@ -283,12 +279,7 @@ impl<'a> Pass<'a> {
         self.last = last;
         self.first = false;
         self.previous = Some(Kind::Word);
-        // A subquery is no list of values.
-        let opens = |list: &List| !list.rows && list.kept.is_none() && list.start == start;
-        let word = self.out.get(start..).unwrap_or_default();
-        if self.lists.last().is_some_and(opens) && matches!(word, b"select" | b"with" | b"values" | b"table") {
-            self.lists.pop();
-        }
+        self.lists.word(start, self.out.get(start..).unwrap_or_default());
     }
 
     fn variable(&mut self, token: Token, text: &[u8]) {
@@ -318,29 +309,19 @@ impl<'a> Pass<'a> {
     }
 
     fn comment(&mut self, text: &[u8]) {
-        if let Some(hint) = hint::of_comment(text) {
-            self.space(Kind::Comment, true);
-            self.out.extend_from_slice(b"/*");
-            self.out.extend_from_slice(hint);
-            self.out.extend_from_slice(b"*/");
-            self.previous = Some(Kind::Comment);
-        } else if self.out.is_empty() {
-            self.out.extend_from_slice(b"/**/");
-            self.previous = Some(Kind::Comment);
+        let Some(kept) = hint::kept(text, self.out.is_empty()) else { return };
+        self.space(Kind::Comment, true);
+        for part in [b"/*".as_slice(), kept, b"*/"] {
+            self.out.extend_from_slice(part);
         }
+        self.previous = Some(Kind::Comment);
     }
 
     /// True for a minus or plus that belongs to the number after it.
     #[inline]
     fn is_sign(&self, text: &[u8], lexer: &Lexer<'_>) -> bool {
-        if !matches!(text, b"-" | b"+") {
-            return false;
-        }
-        let number = match lexer.following(0) {
-            b'.' => lexer.following(1).is_ascii_digit(),
-            byte => byte.is_ascii_digit(),
-        };
-        number
+        matches!(text, b"-" | b"+")
+            && lexer.number_follows()
             && match self.previous {
                 None | Some(Kind::Open | Kind::Comma | Kind::Operator | Kind::Comment) => true,
                 Some(Kind::Word) => {
@@ -355,29 +336,19 @@ impl<'a> Pass<'a> {
 
     fn open(&mut self, token: Token) {
         let last = self.last;
-        if matches!(last, Last::Values | Last::Row) && !self.lists.last().is_some_and(|list| self.in_rows(list)) {
+        if matches!(last, Last::Values | Last::Row) && !self.lists.among_rows(self.depth) {
             let start = if last == Last::Row { self.word } else { self.out.len() };
-            self.lists.push(List::new(self.depth, true, start));
+            self.lists.begin_rows(self.depth, start);
         }
         self.push(token, b"(");
         self.depth += 1;
         if last == Last::In {
-            self.lists.push(List::new(self.depth, false, self.out.len()));
+            self.lists.begin(self.depth, self.out.len());
         }
-    }
-
-    /// True for the rows of which one begins here.
-    fn in_rows(&self, list: &List) -> bool {
-        list.rows && list.depth == self.depth && list.kept.is_some()
     }
 
     fn close(&mut self) {
-        // Lists deeper than this belong to brackets that were never closed.
-        while let Some(list) = self.lists.pop_if(|list| list.depth >= self.depth) {
-            if list.depth == self.depth {
-                list.end_element(self.out);
-            }
-        }
+        self.lists.close(self.depth, self.out);
         self.depth = self.depth.saturating_sub(1);
         self.out.push(b')');
         self.previous = Some(Kind::Close);
@@ -386,12 +357,7 @@ impl<'a> Pass<'a> {
 
     #[inline]
     fn comma(&mut self) {
-        if self.lists.last().is_some_and(|list| list.depth == self.depth)
-            && let Some(list) = self.lists.pop()
-        {
-            let list = list.end_element(self.out);
-            self.lists.push(List { start: self.out.len() + 1, ..list });
-        }
+        self.lists.comma(self.depth, self.out);
         if self.depth == 0 && matches!(self.keep, Keep::Setting | Keep::Statement) {
             self.value = false;
             self.endless = false;
@@ -404,11 +370,8 @@ impl<'a> Pass<'a> {
     /// Rows after VALUES end before anything but a comma or another row.
     #[inline]
     fn end_rows(&mut self, next: Kind) {
-        if self.previous == Some(Kind::Close)
-            && !matches!(next, Kind::Comma | Kind::Open | Kind::Comment)
-            && let Some(list) = self.lists.pop_if(|list| list.rows && list.depth == self.depth)
-        {
-            list.end_element(self.out);
+        if self.previous == Some(Kind::Close) && !matches!(next, Kind::Comma | Kind::Open | Kind::Comment) {
+            self.lists.end_rows(self.depth, self.out);
         }
     }
 }

@@ -3,10 +3,15 @@
 //! The parse tree comes across as protobuf and is read in two ways: the statement itself by its type (`kind`), and
 //! whatever stands below it at any depth by one generic walk (`walk`), so that no kind of node can hide a function
 //! call or a lock. Where the tree is too deep or too large to be read, the parser's summary stands in (`summary`).
+//!
+//! [`body`] reads the bodies of functions and procedures; those in PL/pgSQL are taken apart by a reader of our own
+//! (`plpgsql`), which leaves the SQL in them to the parser.
 
+mod body;
 mod constant;
 mod effect;
 mod kind;
+mod plpgsql;
 mod summary;
 mod walk;
 
@@ -15,6 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pg_query::NodeEnum;
 
 use super::{Facts, Statement};
+pub use body::body;
 
 /// A text longer than this is not read as a tree, which takes some fifty times its size.
 const LONGEST: usize = 1 << 20;

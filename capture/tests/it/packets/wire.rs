@@ -121,6 +121,10 @@ impl Decoder for Listener {
         self.heard.line(format_args!("{} close {how:?}", self.session));
     }
 
+    fn next_seq(&self) -> u32 {
+        0
+    }
+
     fn losses(&self) -> &Losses {
         &self.losses
     }

@@ -2,7 +2,7 @@
 
 use splitproof_capture::postgresql::copy::CopyDirection;
 
-use crate::dialogue::*;
+use crate::dialogue::postgresql::*;
 
 #[test]
 fn copy_in_by_simple_query() {
@@ -11,7 +11,7 @@ fn copy_in_by_simple_query() {
         .server([copy_start(CopyDirection::In)])
         .client([copy_data("1\n"), copy_data("2\n"), copy_done()])
         .server([tag("COPY 2"), ready('I')]);
-    expect(&dialogue, &["copy Qc \"COPY t FROM STDIN\" ok affected=2 group=0 took=3 idle"]);
+    expect(&dialogue, &["copy Qc \"COPY t FROM STDIN\" ok affected=2 copied=2 group=0 took=3 idle"]);
     let (rows, _) = dialogue.run();
     let data: Vec<_> = rows[1].copy_data.iter().map(|data| &data[..]).collect();
     assert_eq!(data, [b"1\n", b"2\n"]);
@@ -24,7 +24,7 @@ fn copy_in_that_the_client_gives_up() {
         .server([copy_start(CopyDirection::In)])
         .client([copy_data("1\n"), copy_fail("no more")])
         .server([error("57014", "COPY from stdin failed: no more"), ready('I')]);
-    expect(&dialogue, &["copy Qf \"COPY t FROM STDIN\" cancelled 57014 group=0 took=3 idle"]);
+    expect(&dialogue, &["copy Qf \"COPY t FROM STDIN\" cancelled 57014 copied=1 group=0 took=3 idle"]);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn copy_in_that_the_server_ends_while_data_is_on_its_way() {
     expect(
         &dialogue,
         &[
-            "copy Q \"COPY t FROM STDIN\" error 22P02 group=0 took=3 idle",
+            "copy Q \"COPY t FROM STDIN\" error 22P02 copied=1 group=0 took=3 idle",
             "query Q \"SELECT 1\" ok rows=1 group=1 took=1 idle",
         ],
     );
@@ -60,7 +60,7 @@ fn copy_in_by_the_extended_protocol_as_libpq_does_it() {
         &dialogue,
         &[
             "prepare P s: \"COPY t FROM STDIN\" ok group=0 took=1 idle",
-            "copy BDEScS s: p: \"COPY t FROM STDIN\" ok affected=1 group=0 took=4 idle",
+            "copy BDEScS s: p: \"COPY t FROM STDIN\" ok affected=1 copied=1 group=0 took=4 idle",
             "other S ok group=1 took=1 idle",
         ],
     );
@@ -79,7 +79,7 @@ fn copy_in_by_the_extended_protocol_that_fails() {
         &dialogue,
         &[
             "prepare P s: \"COPY t FROM STDIN\" ok group=0 took=1 idle",
-            "copy BEScS s: p: \"COPY t FROM STDIN\" error 22P02 group=0 took=3 idle",
+            "copy BEScS s: p: \"COPY t FROM STDIN\" error 22P02 copied=1 group=0 took=3 idle",
             "other S ok group=1 took=1 idle",
         ],
     );
@@ -112,7 +112,7 @@ fn replication_runs_both_ways() {
         .server([server_copy_data("more wal")])
         .client([copy_done()])
         .server([server_copy_done(), tag("START_REPLICATION"), ready('I')]);
-    expect(&dialogue, &["copy Qc \"START_REPLICATION 0/0\" ok rows=2 group=0 took=5 idle"]);
+    expect(&dialogue, &["copy Qc \"START_REPLICATION 0/0\" ok rows=2 copied=1 group=0 took=5 idle"]);
 }
 
 #[test]

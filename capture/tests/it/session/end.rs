@@ -2,7 +2,7 @@
 
 use splitproof_capture::session::Close;
 
-use crate::dialogue::*;
+use crate::dialogue::postgresql::*;
 
 #[test]
 fn what_a_broken_connection_leaves_is_lost() {

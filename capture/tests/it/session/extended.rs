@@ -1,8 +1,8 @@
 //! The extended protocol: statements, portals, pipelines.
 
-use splitproof_capture::trace::Kind;
+use splitproof_capture::trace::{Kind, Loss};
 
-use crate::dialogue::*;
+use crate::dialogue::postgresql::*;
 
 #[test]
 fn the_unnamed_statement_in_one_group() {
@@ -250,5 +250,35 @@ fn a_prepare_that_the_server_refused_leaves_the_name_as_it_was() {
         .client([bind("", "a"), execute("", 0), sync()])
         .server([bound(), tag("SELECT 0"), ready('I')]);
     let (rows, _) = dialogue.run();
+    assert_eq!(rows.last().and_then(|row| row.sql.as_deref()), Some("SELECT 1"));
+}
+
+#[test]
+fn a_name_that_sql_took_away_stands_for_nothing_any_more() {
+    for gone in ["DEALLOCATE a", "deallocate prepare A", "DEALLOCATE ALL", "DISCARD ALL"] {
+        let dialogue = Dialogue::session()
+            .client([parse("a", "SELECT 1", &[]), sync()])
+            .server([parsed(), ready('I')])
+            .client([query(gone)])
+            .server([tag("DEALLOCATE"), ready('I')])
+            .client([bind("", "a"), execute("", 0), sync()])
+            .server([error("26000", "prepared statement \"a\" does not exist"), ready('I')]);
+        let (rows, losses) = dialogue.run();
+        assert_eq!(rows.last().and_then(|row| row.sql.as_deref()), None, "{gone}");
+        assert_eq!(losses.get(Loss::UnknownStatement), 1, "{gone}");
+    }
+}
+
+#[test]
+fn a_deallocate_that_failed_takes_nothing_away() {
+    let dialogue = Dialogue::session()
+        .client([query("PREPARE a AS SELECT 1")])
+        .server([tag("PREPARE"), ready('I')])
+        .client([parse("", "DEALLOCATE a; ", &[]), bind("", ""), execute("", 0), sync()])
+        .server([parsed(), error("25P02", "current transaction is aborted"), ready('I')])
+        .client([bind("", "a"), execute("", 0), sync()])
+        .server([bound(), tag("SELECT 0"), ready('I')]);
+    let (rows, losses) = dialogue.run();
+    assert!(losses.is_empty(), "{losses:?}");
     assert_eq!(rows.last().and_then(|row| row.sql.as_deref()), Some("SELECT 1"));
 }

@@ -3,7 +3,7 @@
 use splitproof_capture::session::Close;
 use splitproof_capture::trace::Outcome;
 
-use crate::dialogue::*;
+use crate::dialogue::postgresql::*;
 
 #[test]
 fn a_session_from_connect_to_disconnect() {
@@ -32,7 +32,7 @@ fn a_session_from_connect_to_disconnect() {
         assert_eq!(row.database.as_deref(), Some("shopdb"));
         assert_eq!(row.application.as_deref(), Some("till"));
         assert_eq!(row.client.as_deref(), Some("10.0.0.1:40000"));
-        assert_eq!(row.server.as_deref(), Some("10.0.0.2:5432"));
+        assert_eq!(row.server.as_deref(), Some("10.0.0.2:4000"));
     }
 }
 

@@ -3,7 +3,7 @@
 use splitproof_capture::session::{Close, Shared};
 use splitproof_capture::trace::{Engine, Loss, TransactionStatus};
 
-use crate::dialogue::*;
+use crate::dialogue::postgresql::*;
 
 #[test]
 fn the_database_defaults_to_the_user_and_passwords_are_skipped() {
@@ -44,9 +44,9 @@ fn a_server_with_too_many_clients_speaks_first() {
 #[test]
 fn a_cancel_names_its_session_and_not_its_key() {
     let shared = Shared::new(Engine::Postgresql);
-    Dialogue::session().run_with(&shared, |bytes| vec![bytes]);
+    Dialogue::session().run_among(&shared, |bytes| vec![bytes]);
     let cancelling = Dialogue::raw().client([cancel(7, b"sesame!!")]).close(Close::Server);
-    let (rows, losses) = cancelling.run_with(&shared, |bytes| vec![bytes]);
+    let (rows, losses) = cancelling.run_among(&shared, |bytes| vec![bytes]);
     assert!(losses.is_empty());
     assert_eq!(rows.iter().map(line).collect::<Vec<_>>(), ["cancel  ok took=1"]);
     assert_eq!(rows[0].params[0].value.as_deref(), Some(&b"3"[..]));

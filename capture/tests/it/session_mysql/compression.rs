@@ -4,7 +4,7 @@ use splitproof_capture::mysql::Capabilities;
 use splitproof_capture::mysql::compressed::{Algorithm, Compressor};
 use splitproof_capture::session::Close;
 
-use super::dialogue::*;
+use crate::dialogue::mysql::*;
 
 fn pack(algorithm: Algorithm, sequence: u8, packets: &[u8]) -> Vec<u8> {
     let (mut out, mut sequence) = (Vec::new(), sequence);
@@ -33,7 +33,7 @@ fn compression_begins_behind_the_start_and_is_undone() {
         let plain = Dialogue::session().client([query(&text)]).server([reply]);
         assert_eq!(dialogue.rows()[0].checksum_full, plain.rows()[0].checksum_full);
         // Byte by byte.
-        assert_eq!(dialogue.run_with(|bytes| bytes.chunks(1).collect()), dialogue.run());
+        assert_eq!(dialogue.run_in_pieces(|bytes| bytes.chunks(1).collect()), dialogue.run());
     }
 }
 

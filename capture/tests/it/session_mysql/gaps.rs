@@ -2,7 +2,7 @@
 
 use splitproof_capture::session::Close;
 
-use super::dialogue::*;
+use crate::dialogue::mysql::*;
 
 #[test]
 fn a_gap_in_the_answer() {

@@ -2,7 +2,7 @@
 
 use splitproof_capture::session::Close;
 
-use super::dialogue::*;
+use crate::dialogue::mysql::*;
 
 fn select_new() -> Vec<u8> {
     answer([count(1), column(), row("1"), end()])

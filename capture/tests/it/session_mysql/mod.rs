@@ -1,7 +1,6 @@
 //! Dialogues of MySQL sessions, and the rows that they become.
 
 mod compression;
-mod dialogue;
 mod gaps;
 mod midway;
 mod prepared;

@@ -2,7 +2,7 @@
 
 use splitproof_capture::mysql::{Capabilities, Status};
 
-use super::dialogue::*;
+use crate::dialogue::mysql::*;
 
 /// Null bits, types sent, LONG and VAR_STRING, then the values 5 and 'ab'.
 const FIVE_AB: &[u8] = b"\0\x01\x03\x80\xfd\0\x05\0\0\0\x02ab";

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use splitproof_capture::session::Close;
 
-use super::dialogue::*;
+use crate::dialogue::mysql::*;
 
 /// Every mechanism once, in one session.
 fn long_dialogue() -> Dialogue {
@@ -35,7 +35,7 @@ fn pieces_of_any_size_give_the_same_rows() {
     assert_eq!(whole.1.iter().map(|(loss, _)| loss.name()).collect::<Vec<_>>(), ["unknown_statement"]);
     assert_eq!(whole.0.len(), 12, "{:#?}", whole.0.iter().map(line).collect::<Vec<_>>());
     for at in 1..120 {
-        assert_eq!(dialogue.run_with(|bytes| bytes.chunks(at).collect()), whole, "pieces of {at}");
+        assert_eq!(dialogue.run_in_pieces(|bytes| bytes.chunks(at).collect()), whole, "pieces of {at}");
     }
 }
 

@@ -4,7 +4,7 @@ use splitproof_capture::mysql::Capabilities;
 use splitproof_capture::session::Close;
 use splitproof_capture::trace::Loss;
 
-use super::dialogue::*;
+use crate::dialogue::mysql::*;
 
 #[test]
 fn a_session_from_connect_to_disconnect() {
@@ -27,7 +27,7 @@ fn a_session_from_connect_to_disconnect() {
     assert!(select.checksum_full.is_some() && select.checksum_rows.is_some() && select.checksum_rowset.is_some());
     for row in &rows {
         assert_eq!((row.user.as_deref(), row.database.as_deref()), (Some("shop"), Some("shopdb")));
-        assert_eq!((row.client.as_deref(), row.server.as_deref()), (Some("10.0.0.1:40000"), Some("10.0.0.2:3306")));
+        assert_eq!((row.client.as_deref(), row.server.as_deref()), (Some("10.0.0.1:40000"), Some("10.0.0.2:4000")));
         assert_eq!((row.capabilities, row.collation), (Some(OLD.0), Some(45)));
     }
     assert!(!format!("{rows:?}").contains("sesame"));

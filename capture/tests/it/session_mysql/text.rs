@@ -5,7 +5,7 @@ use splitproof_capture::mysql::{Capabilities, Code, OkPacket, Query, SessionStat
 use splitproof_capture::mysql::{Content, Kind, ParamType, Parameter};
 use splitproof_capture::trace::TransactionStatus;
 
-use super::dialogue::*;
+use crate::dialogue::mysql::*;
 
 #[test]
 fn counts_state_and_errors() {

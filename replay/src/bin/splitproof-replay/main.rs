@@ -44,10 +44,12 @@ fn replay(args: &Args) -> Result<Summary> {
         let (sender, stop) = Stop::new();
         let mut interrupt = signal(SignalKind::interrupt()).context("listen for Ctrl-C")?;
         let mut terminate = signal(SignalKind::terminate()).context("listen for SIGTERM")?;
+        let mut hangup = signal(SignalKind::hangup()).context("listen for SIGHUP")?;
         tokio::spawn(async move {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
             }
             eprintln!("stopping: no more requests are sent; what is there is being written");
             // Held on to afterwards, so that the signal stays given.

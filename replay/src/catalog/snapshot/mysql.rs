@@ -18,7 +18,7 @@ const SETTINGS: &str = "\
 
 const ROUTINES: &str = "\
     SELECT ROUTINE_SCHEMA AS s, ROUTINE_NAME AS n, ROUTINE_TYPE AS kind, SQL_DATA_ACCESS AS data_access, \
-           IS_DETERMINISTIC AS declared, SQL_MODE AS sql_mode, ROUTINE_DEFINITION AS definition \
+           IS_DETERMINISTIC AS declared, SQL_MODE AS sql_mode \
     FROM information_schema.ROUTINES ORDER BY 1, 2, 3";
 
 const TABLES: &str = "\
@@ -29,7 +29,7 @@ const TABLES: &str = "\
 
 const TRIGGERS: &str = "\
     SELECT TRIGGER_SCHEMA AS s, TRIGGER_NAME AS n, EVENT_OBJECT_TABLE AS t, ACTION_TIMING AS timing, \
-           EVENT_MANIPULATION AS event, ACTION_STATEMENT AS definition \
+           EVENT_MANIPULATION AS event, SQL_MODE AS sql_mode \
     FROM information_schema.TRIGGERS \
     WHERE TRIGGER_SCHEMA NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema') ORDER BY 1, 2";
 
@@ -39,6 +39,9 @@ const COLUMNS: &str = "\
     WHERE TABLE_SCHEMA NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema') \
       AND (EXTRA <> '' OR COLUMN_DEFAULT LIKE '%(%' OR COLUMN_DEFAULT LIKE 'CURRENT_%') \
     ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION";
+
+/// Schemas of the server's own.
+const SYSTEM: [&str; 4] = ["mysql", "sys", "performance_schema", "information_schema"];
 
 /// Functions whose value differs between two statements of the same text.
 const VARYING: [&str; 19] = [
@@ -69,7 +72,20 @@ pub(super) async fn read(control: &MysqlControl) -> Result<Catalog, DriverError>
     for row in control.rows(SETTINGS).await? {
         settings.insert(named(&row, "Variable_name")?, named(&row, "Value")?);
     }
-    let routines = all(control.rows(ROUTINES).await?, routine)?;
+    let mut routines = all(control.rows(ROUTINES).await?, routine)?;
+    for routine in routines.iter_mut().filter(|routine| !SYSTEM.contains(&&*routine.schema)) {
+        let column = match routine.kind.as_str() {
+            "FUNCTION" => "Create Function",
+            "PROCEDURE" => "Create Procedure",
+            _ => continue,
+        };
+        routine.create = create(control, &routine.kind, &routine.schema, &routine.name, column).await?;
+    }
+    let mut triggers = all(control.rows(TRIGGERS).await?, trigger)?;
+    for trigger in &mut triggers {
+        let column = "SQL Original Statement";
+        trigger.create = create(control, "TRIGGER", &trigger.schema, &trigger.name, column).await?;
+    }
     let tables = all(control.rows(TABLES).await?, table)?;
     let defaults = all(control.rows(COLUMNS).await?, varying_default)?;
     Ok(Catalog {
@@ -79,13 +95,25 @@ pub(super) async fn read(control: &MysqlControl) -> Result<Catalog, DriverError>
         functions: routines.iter().filter_map(function).collect(),
         varying_defaults: defaults.into_iter().flatten().collect(),
         relations: tables.iter().filter_map(relation).collect(),
-        mysql: Some(MysqlCatalog {
-            settings,
-            routines,
-            tables,
-            triggers: all(control.rows(TRIGGERS).await?, trigger)?,
-        }),
+        mysql: Some(MysqlCatalog { settings, routines, tables, triggers }),
+        triggers: Vec::new(),
     })
+}
+
+/// The statement that makes something; `None` where the user may not see it.
+async fn create(
+    control: &MysqlControl,
+    kind: &str,
+    schema: &str,
+    name: &str,
+    column: &str,
+) -> Result<Option<String>, DriverError> {
+    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+    match control.row(&format!("SHOW CREATE {kind} {}.{}", quoted(schema), quoted(name))).await {
+        Ok(row) => text(&row, column),
+        Err(DriverError::Mysql(error)) if matches!(*error, mysql_async::Error::Server(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn all<T>(rows: Vec<Row>, read: impl Fn(&Row) -> Result<T, DriverError>) -> Result<Vec<T>, DriverError> {
@@ -104,7 +132,7 @@ fn routine(row: &Row) -> Result<Routine, DriverError> {
         data_access: named(row, "data_access")?,
         deterministic: named(row, "declared")? == "YES",
         sql_mode: named(row, "sql_mode")?,
-        definition: text(row, "definition")?,
+        create: None,
     })
 }
 
@@ -125,7 +153,8 @@ fn trigger(row: &Row) -> Result<Trigger, DriverError> {
         table: named(row, "t")?,
         timing: named(row, "timing")?,
         event: named(row, "event")?,
-        definition: text(row, "definition")?,
+        sql_mode: named(row, "sql_mode")?,
+        create: None,
     })
 }
 
@@ -148,6 +177,7 @@ fn function(routine: &Routine) -> Option<Function> {
         kind,
         returns_set: false,
         language: "sql".to_owned(),
+        definition: None,
     })
 }
 
@@ -219,7 +249,7 @@ mod tests {
                 data_access: data_access.to_owned(),
                 deterministic,
                 sql_mode: String::new(),
-                definition: None,
+                create: None,
             };
             function(&routine).map(|function| function.volatility)
         };

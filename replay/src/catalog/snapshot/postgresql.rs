@@ -2,16 +2,23 @@
 
 use tokio_postgres::{Client, Error, Row};
 
-use crate::catalog::{Catalog, Function, FunctionKind, Relation, VaryingDefault, Volatility};
+use crate::catalog::{Catalog, Function, FunctionKind, FunctionTrigger, Relation, VaryingDefault, Volatility};
 
-const SETTINGS: &str =
-    "SELECT current_setting('server_version'), current_database()::text, current_schemas(false)::text[]";
+const SETTINGS: &str = "SELECT current_setting('server_version'), current_database()::text, current_schemas(false)::text[], \
+            current_setting('server_version_num')::int";
 
+/// `$body` stands for where the body is found.
 const FUNCTIONS: &str = "\
     SELECT n.nspname::text, p.proname::text, pg_get_function_identity_arguments(p.oid), p.provolatile, p.prokind, \
-           p.proretset, l.lanname::text \
+           p.proretset, l.lanname::text, \
+           CASE WHEN l.lanname IN ('sql', 'plpgsql') AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
+                THEN $body END \
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang \
     ORDER BY 1, 2, 3";
+
+/// A body in SQL-standard form, which PostgreSQL 14 brought, is kept as a tree; any other as it was written.
+const BODY: &str = "coalesce(pg_get_function_sqlbody(p.oid), p.prosrc)";
+const BODY_BEFORE_14: &str = "p.prosrc";
 
 /// Columns whose default may give another value next time: it calls a function that is not immutable, or asks for the time.
 /// A default names its functions in the text that `pg_get_expr` gives, each followed by a parenthesis. The name must not
@@ -42,11 +49,23 @@ const RELATIONS: &str = "\
       AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') \
     ORDER BY 1, 2";
 
+/// Triggers that fire in an ordinary session, by the bits of their type.
+const TRIGGERS: &str = "\
+    SELECT n.nspname::text, c.relname::text, t.tgname::text, t.tgtype, f.nspname::text, p.proname::text \
+    FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+    JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace f ON f.oid = p.pronamespace \
+    WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') ORDER BY 1, 2, 3";
+
+/// `TRIGGER_TYPE_INSERT` and its like in `pg_trigger.h`.
+const EVENTS: [(i16, &str); 4] = [(4, "INSERT"), (8, "DELETE"), (16, "UPDATE"), (32, "TRUNCATE")];
+
 pub(super) async fn read(client: &Client) -> Result<Catalog, Error> {
     let settings = client.query_one(SETTINGS, &[]).await?;
-    let functions = client.query(FUNCTIONS, &[]).await?;
+    let body = if settings.try_get::<_, i32>(3)? >= 140_000 { BODY } else { BODY_BEFORE_14 };
+    let functions = client.query(&FUNCTIONS.replace("$body", body), &[]).await?;
     let defaults = client.query(VARYING_DEFAULTS, &[]).await?;
     let relations = client.query(RELATIONS, &[]).await?;
+    let triggers = client.query(TRIGGERS, &[]).await?;
     Ok(Catalog {
         server_version: settings.try_get(0)?,
         database: settings.try_get(1)?,
@@ -54,6 +73,7 @@ pub(super) async fn read(client: &Client) -> Result<Catalog, Error> {
         functions: functions.iter().map(function).collect::<Result<_, _>>()?,
         varying_defaults: defaults.iter().map(varying_default).collect::<Result<_, _>>()?,
         relations: relations.iter().map(relation).collect::<Result<_, _>>()?,
+        triggers: triggers.iter().map(trigger).collect::<Result<_, _>>()?,
         mysql: None,
     })
 }
@@ -77,6 +97,7 @@ fn function(row: &Row) -> Result<Function, Error> {
         },
         returns_set: row.try_get(5)?,
         language: row.try_get(6)?,
+        definition: row.try_get(7)?,
     })
 }
 
@@ -92,6 +113,18 @@ fn varying_default(row: &Row) -> Result<VaryingDefault, Error> {
 fn relation(row: &Row) -> Result<Relation, Error> {
     let (kind, persistence) = (letter(row, 2)?, letter(row, 3)?);
     Ok(Relation { schema: row.try_get(0)?, name: row.try_get(1)?, kind, persistence })
+}
+
+fn trigger(row: &Row) -> Result<FunctionTrigger, Error> {
+    let bits: i16 = row.try_get(3)?;
+    Ok(FunctionTrigger {
+        schema: row.try_get(0)?,
+        table: row.try_get(1)?,
+        name: row.try_get(2)?,
+        events: EVENTS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, event)| (*event).to_owned()).collect(),
+        function_schema: row.try_get(4)?,
+        function: row.try_get(5)?,
+    })
 }
 
 /// A value of the type `"char"`.

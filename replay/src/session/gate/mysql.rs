@@ -9,7 +9,7 @@ use splitproof_capture::sql::mysql::{Mode, mask_password};
 use splitproof_capture::trace::{Kind, Outcome, Request};
 
 use super::Decision;
-use crate::reads::Reads;
+use crate::reads::{Reads, Session};
 use crate::session::NotSent;
 use crate::wire::mysql::codes;
 
@@ -21,6 +21,8 @@ const LAST_PREPARED: &str = "4294967295";
 pub struct Gate {
     /// When given, only what it proves to be a read is sent.
     only: Option<Arc<Reads>>,
+    /// What of the session decides what its texts do.
+    session: Session,
     /// Statements that were prepared in the recording, by number.
     prepared: HashSet<CompactString>,
     /// Those among them that are not prepared in the replay, and why.
@@ -55,7 +57,7 @@ impl Gate {
         Decision::Withhold(reason)
     }
 
-    fn reason(&self, request: &Request) -> Option<NotSent> {
+    fn reason(&mut self, request: &Request) -> Option<NotSent> {
         if request.redacted {
             return Some(NotSent::Redacted);
         }
@@ -95,7 +97,11 @@ impl Gate {
         let reads = self.only.as_ref()?;
         let allowed = match request.kind {
             Kind::Query | Kind::Prepare | Kind::Execute | Kind::Fetch | Kind::Copy => {
-                text.is_some_and(|text| reads.allows(request.shape_id, text))
+                text.is_some_and(|text| reads.allows(&mut self.session, request.shape_id, text))
+            }
+            Kind::Reset | Kind::ChangeUser => {
+                self.session.reset();
+                true
             }
             // Those that make or drop databases, flush logs and caches, or stop the server.
             Kind::Other => codes(&request.messages).all(|code| !matches!(code, 0x05..=0x08)),
@@ -118,7 +124,10 @@ fn is_kill(sql: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use splitproof_capture::trace::Engine;
+
     use super::*;
+    use crate::catalog::Catalog;
 
     fn request(kind: Kind, messages: &str, statement: Option<&str>, sql: &str) -> Request {
         let mut request = Request::new(1, 0, 0, kind);
@@ -154,6 +163,29 @@ mod tests {
         );
         let run = request(Kind::Execute, "17", Some("1"), password);
         assert_eq!(gate.decide(&run), Decision::Withhold(NotSent::Password));
+    }
+
+    #[test]
+    fn only_reads_are_sent_and_what_they_need() {
+        let reads = Reads::new(Engine::Mysql, Catalog::default(), []);
+        let mut gate = Gate::new(Some(Arc::new(reads)));
+        let not_a_read = Decision::Withhold(NotSent::NotARead);
+        let mut decides = |kind, messages, statement, sql| gate.decide(&request(kind, messages, statement, sql));
+        assert_eq!(decides(Kind::Query, "03", None, "SELECT 1"), Decision::Send);
+        assert_eq!(decides(Kind::Query, "03", None, "DELETE FROM t"), not_a_read);
+        assert_eq!(decides(Kind::Query, "03", None, ""), not_a_read, "a text that was not seen");
+        assert_eq!(decides(Kind::Prepare, "16", Some("1"), "SELECT ?"), Decision::Send);
+        assert_eq!(decides(Kind::Execute, "17", Some("1"), "SELECT ?"), Decision::Send);
+        assert_eq!(decides(Kind::Prepare, "16", Some("2"), "UPDATE t SET a = ?"), not_a_read);
+        assert_eq!(decides(Kind::Execute, "17", Some("2"), "UPDATE t SET a = ?"), not_a_read);
+        assert_eq!(decides(Kind::Close, "19", Some("2"), ""), not_a_read);
+        assert_eq!(decides(Kind::Query, "03", None, "PREPARE a FROM 'SELECT 1'"), Decision::Send);
+        assert_eq!(decides(Kind::Query, "03", None, "EXECUTE a"), Decision::Send);
+        assert_eq!(decides(Kind::Reset, "1f", None, ""), Decision::Send);
+        assert_eq!(decides(Kind::Query, "03", None, "EXECUTE a"), not_a_read);
+        assert_eq!(decides(Kind::Copy, "03", None, "LOAD DATA LOCAL INFILE 'a' INTO TABLE t"), not_a_read);
+        assert_eq!(decides(Kind::Other, "06", None, ""), not_a_read, "COM_DROP_DB");
+        assert_eq!(decides(Kind::Ping, "0e", None, ""), Decision::Send);
     }
 
     #[test]

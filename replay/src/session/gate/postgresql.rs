@@ -8,7 +8,7 @@ use splitproof_capture::sql;
 use splitproof_capture::trace::{Kind, Request};
 
 use super::Decision;
-use crate::reads::Reads;
+use crate::reads::{Reads, Session};
 use crate::session::NotSent;
 
 /// Decides for the requests of one session, in order, and remembers what that means for later ones.
@@ -88,7 +88,7 @@ impl Gate {
         }
         if let (Some(reads), Some(text)) = (&self.only, text)
             && matches!(request.kind, Kind::Query | Kind::Prepare | Kind::Execute | Kind::Fetch | Kind::Copy)
-            && !reads.allows(request.shape_id, text)
+            && !reads.allows(&mut Session::default(), request.shape_id, text)
         {
             return Some(NotSent::NotARead);
         }
@@ -121,8 +121,11 @@ impl Gate {
                 b'Q' | b'S' | b'F' => {
                     // SQL's PREPARE shares its names with Parse.
                     if let (b'Q', Some(text)) = (message, &request.sql) {
-                        let names = sql::prepared(text.as_bytes()).into_iter();
-                        self.prepared.extend(names.map(|prepared| CompactString::from_utf8_lossy(&prepared.name)));
+                        let names = sql::namings(text.as_bytes()).into_iter().filter_map(|naming| match naming {
+                            sql::Naming::Prepare { name, .. } => Some(CompactString::from_utf8_lossy(&name)),
+                            _ => None,
+                        });
+                        self.prepared.extend(names);
                     }
                     self.unsynced = false;
                 }

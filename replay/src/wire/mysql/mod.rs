@@ -3,10 +3,11 @@
 //! - [`Login`]: as whom a session starts, and with which capabilities
 //! - [`handshake`]: the start of a connection; `auth` proves who the client is, with `public_key`
 //! - [`encode`]: from a recorded request to its commands; [`Statements`] has the numbers that the server gives now
-//! - [`scan`]: follows the server's answers
+//! - [`scan`]: follows the server's answers, `answers`: through their compression
 //! - `compression`: packets in compressed packets
-//! - [`Connection`]: socket, codec and the rows that come of it; `wire` is what a session needs of it
+//! - [`Connection`]: the line to the router and its start; `wire` is what a session needs of it
 
+mod answers;
 mod auth;
 mod compression;
 mod connection;

@@ -5,6 +5,7 @@ use splitproof_capture::session::Close;
 use splitproof_capture::trace::{Kind, Losses, Request};
 
 use super::auth::Method;
+use super::connection::QUIT;
 use super::handshake::Steps;
 use super::{Connection, Login, codes, encode};
 use crate::clock::Clock;
@@ -33,7 +34,7 @@ impl<C: Clock> Wire for Connection<C> {
     fn encode(&mut self, request: &Request) -> Result<(), Incomplete> {
         let Some(agreed) = &self.agreed else { return Err(Incomplete) };
         if request.kind != Kind::ChangeUser {
-            return encode::encode(request, agreed.capabilities, &mut self.statements, &mut self.out);
+            return encode::encode(request, agreed.capabilities, &mut self.line.answers.statements, &mut self.line.out);
         }
         let method = Method::named(&agreed.plugin).unwrap_or(Method::Native);
         let secret = self.password_of(request);
@@ -46,13 +47,13 @@ impl<C: Clock> Wire for Connection<C> {
             plugin: request.collation.map(|_| method.name()),
             attributes: None,
         });
-        packet::write_with(&mut self.out, &mut 0, |out| change.encode(agreed.capabilities, out))?;
-        self.statements.forget();
+        packet::write_with(&mut self.line.out, &mut 0, |out| change.encode(agreed.capabilities, out))?;
+        self.line.answers.statements.forget();
         Ok(())
     }
 
     fn discard(&mut self) {
-        self.out.clear();
+        self.line.out.clear();
     }
 
     async fn send(&mut self, _request: &Request, begin: impl FnOnce(i64) -> Option<Tag> + Send) -> Result<i64, Broken> {
@@ -76,13 +77,13 @@ impl<C: Clock> Wire for Connection<C> {
     }
 
     fn is_ready(&self) -> bool {
-        self.scan.is_ready()
+        self.scan().is_ready()
     }
 
     async fn until_ready(&mut self) -> Result<(), Broken> {
         loop {
             self.read_until(|scan| scan.is_ready() || scan.wants_file()).await?;
-            if self.scan.is_ready() {
+            if self.is_ready() {
                 return Ok(());
             }
             // The recorded server did not ask for this file, so that its content is not known: it is empty.
@@ -94,7 +95,7 @@ impl<C: Clock> Wire for Connection<C> {
     where
         F::Output: Send,
     {
-        self.read_during(other).await
+        self.line.read_while(other).await
     }
 
     fn is_replication(&self) -> bool {
@@ -103,35 +104,36 @@ impl<C: Clock> Wire for Connection<C> {
 
     async fn goodbye(&mut self, request: &Request, tag: impl Fn(i64) -> Option<Tag> + Send + Sync) {
         let said = codes(&request.messages).any(|code| code == Code::QUIT.0);
-        self.out.clear();
+        self.line.out.clear();
         if said {
-            self.out.extend_from_slice(b"\x01\0\0\0\x01");
+            self.line.out.extend_from_slice(QUIT);
             if self.send_commands(&tag).await.is_ok() {
                 return self.close(Close::Client, None);
             }
         }
-        let tag = tag(self.now_ns());
+        let tag = tag(self.line.now_ns());
         self.close(Close::Client, tag);
     }
 
     fn close(&mut self, how: Close, tag: Option<Tag>) {
-        Connection::close(self, how, tag);
+        self.line.close(how, tag);
     }
 
     fn leave(&mut self) {
-        Connection::leave(self);
+        let quit = self.quit();
+        self.line.leave(&quit);
     }
 
     fn rows_begun(&self) -> u32 {
-        Connection::rows_begun(self)
+        self.line.rows_begun()
     }
 
     fn rows(&mut self) -> &mut Rows {
-        &mut self.rows
+        &mut self.line.rows
     }
 
     fn losses(&self) -> &Losses {
-        Connection::losses(self)
+        self.line.losses()
     }
 }
 
@@ -143,17 +145,17 @@ impl<C: Clock> Connection<C> {
 
     /// Sends the content of a file, if the server waits for it, and its end.
     async fn send_file(&mut self, content: &[Box<[u8]>]) -> Result<(), Broken> {
-        if !self.scan.wants_file() {
+        if !self.scan().wants_file() {
             return Ok(());
         }
-        let mut sequence = self.scan.sends_file();
+        let mut sequence = self.line.answers.scan.sends_file();
         for part in content.iter().filter(|part| !part.is_empty()) {
-            packet::write(&mut self.out, &mut sequence, part);
-            if self.out.len() >= CHUNK {
+            packet::write(&mut self.line.out, &mut sequence, part);
+            if self.line.out.len() >= CHUNK {
                 self.send_more().await?;
             }
         }
-        packet::write(&mut self.out, &mut sequence, b"");
+        packet::write(&mut self.line.out, &mut sequence, b"");
         self.send_more().await
     }
 
@@ -165,15 +167,15 @@ impl<C: Clock> Connection<C> {
         let secret = self.password_of(request);
         loop {
             self.read_until(|scan| scan.is_ready() || scan.wants_proof()).await?;
-            for (sequence, payload) in self.scan.take_authentication() {
+            for (sequence, payload) in self.line.answers.scan.take_authentication() {
                 let packet = Packet { sequence, payload: &payload };
                 // A server that asks for what we cannot do waits for ever; the session is over.
-                steps.take(packet, secret.as_ref(), &mut self.out).map_err(|_| Broken::Invalid)?;
+                steps.take(packet, secret.as_ref(), &mut self.line.out).map_err(|_| Broken::Invalid)?;
             }
-            if !self.out.is_empty() {
+            if !self.line.out.is_empty() {
                 self.send_more().await?;
             }
-            if self.scan.is_ready() {
+            if self.is_ready() {
                 return Ok(());
             }
         }

@@ -3,7 +3,7 @@
 //! - [`encode`]: from a recorded request to the bytes of its messages
 //! - [`scan`]: follows the server's bytes just enough to know when it is ready again
 //! - [`handshake`]: start-up and authentication
-//! - [`Connection`]: socket, codec and the rows that come of it; `wire` is what a session needs of it
+//! - [`Connection`]: the line to the router and its start; `wire` is what a session needs of it
 //! - `copy`: sends the data of a COPY
 //! - [`cancel`]: a cancel request, on a connection of its own
 

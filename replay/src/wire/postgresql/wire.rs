@@ -31,7 +31,7 @@ impl<C: Clock> Wire for Connection<C> {
     }
 
     fn discard(&mut self) {
-        Connection::discard(self);
+        self.line.out.clear();
     }
 
     async fn send(&mut self, request: &Request, begin: impl FnOnce(i64) -> Option<Tag> + Send) -> Result<i64, Broken> {
@@ -62,13 +62,13 @@ impl<C: Clock> Wire for Connection<C> {
     }
 
     fn is_ready(&self) -> bool {
-        Connection::is_ready(self)
+        self.scan().is_ready()
     }
 
     async fn until_ready(&mut self) -> Result<(), Broken> {
         loop {
             self.read_until(|scan| scan.is_ready() || scan.wants_copy_data()).await?;
-            if Connection::is_ready(self) {
+            if self.is_ready() {
                 return Ok(());
             }
             // The recorded server did not ask for data here, so there is none. To leave it waiting would end the session.
@@ -84,7 +84,7 @@ impl<C: Clock> Wire for Connection<C> {
     where
         F::Output: Send,
     {
-        Connection::read_while(self, other).await
+        self.line.read_while(other).await
     }
 
     fn is_replication(&self) -> bool {
@@ -96,28 +96,28 @@ impl<C: Clock> Wire for Connection<C> {
         if said && Connection::send(self, "X", &tag).await.is_ok() {
             self.close(Close::Client, None);
         } else {
-            let tag = tag(self.now_ns());
+            let tag = tag(self.line.now_ns());
             self.close(Close::Client, tag);
         }
     }
 
     fn close(&mut self, how: Close, tag: Option<Tag>) {
-        Connection::close(self, how, tag);
+        self.line.close(how, tag);
     }
 
     fn leave(&mut self) {
-        Connection::leave(self);
+        self.line.leave(b"X\0\0\0\x04");
     }
 
     fn rows_begun(&self) -> u32 {
-        Connection::rows_begun(self)
+        self.line.rows_begun()
     }
 
     fn rows(&mut self) -> &mut Rows {
-        &mut self.rows
+        &mut self.line.rows
     }
 
     fn losses(&self) -> &Losses {
-        Connection::losses(self)
+        self.line.losses()
     }
 }

@@ -7,9 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::Ended;
-
-/// Bytes read from a client before they are used: a long command, or several sent at once.
-pub(super) const LONGEST_INPUT: usize = 256 << 20;
+use crate::router::pump::LONGEST_INPUT;
 
 #[derive(Debug)]
 pub(super) struct Client {

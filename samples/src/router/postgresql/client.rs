@@ -6,9 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::Ended;
-
-/// Bytes read from a client before they are used. A unit is kept whole until it is sent.
-pub(super) const LONGEST_INPUT: usize = 256 << 20;
+use crate::router::pump::LONGEST_INPUT;
 
 #[derive(Debug)]
 pub(super) struct Client {

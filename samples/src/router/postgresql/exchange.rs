@@ -3,15 +3,12 @@
 use bytes::Buf;
 use splitproof_capture::postgresql::Invalid;
 use splitproof_capture::postgresql::frame::{self, Direction};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::Ended;
 use super::answer::{Answer, Pass, Progress};
-use super::client::{Client, LONGEST_INPUT};
+use super::client::Client;
 use super::server::Server;
-
-/// What a client has not read yet before the server is read no further.
-const LONGEST_OUTPUT: usize = 1 << 20;
+use crate::router::pump::{self, ClientSide, ServerSide};
 
 /// Why an exchange broke off.
 #[derive(Debug)]
@@ -56,28 +53,14 @@ pub(super) async fn exchange(
             return Ok(progress.answer);
         }
         let relayed = progress.answer.relayed;
-        let (mut from_server, mut to_server) = server.stream.split();
-        let (mut from_client, mut to_client) = client.stream.split();
-        tokio::select! {
-            written = to_server.write(bytes.get(sent..).unwrap_or_default()), if sent < bytes.len() => match written {
-                Ok(count) => sent += count,
-                // What it said before it went is worth more than that it went.
-                Err(_) => sent = bytes.len(),
-            },
-            read = from_server.read_buf(&mut server.input), if client.output.len() < LONGEST_OUTPUT => match read {
-                Ok(0) => return Err(broken("the server closed the connection".to_owned(), relayed)),
-                Ok(_) => {}
-                Err(error) => return Err(broken(error.to_string(), relayed)),
-            },
-            written = to_client.write_buf(&mut client.output), if !client.output.is_empty() => {
-                written.map_err(|error| Broken::Client(Ended::Client(error)))?;
-            },
-            read = from_client.read_buf(&mut client.input), if client.input.len() < LONGEST_INPUT => match read {
-                Ok(0) => return Err(Broken::Client(Ended::Gone)),
-                Ok(_) => {}
-                Err(error) => return Err(Broken::Client(Ended::Client(error))),
-            },
-        }
+        let client = ClientSide { stream: &mut client.stream, input: &mut client.input, output: &mut client.output };
+        let server =
+            ServerSide { stream: &mut server.stream, input: &mut server.input, bytes: &bytes, sent: &mut sent };
+        pump::pump(client, server).await.map_err(|why| match why {
+            pump::Broken::Gone => Broken::Client(Ended::Gone),
+            pump::Broken::Client(error) => Broken::Client(Ended::Client(error)),
+            pump::Broken::Server(problem) => broken(problem, relayed),
+        })?;
     }
 }
 

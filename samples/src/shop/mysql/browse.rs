@@ -63,32 +63,11 @@ pub async fn counted_page(session: &mut Session) -> Done {
     session.query("SELECT FOUND_ROWS()").await.map(drop)
 }
 
-/// A join, and a function that only reads.
-pub async fn order_lines(session: &mut Session) -> Done {
-    let order = session.old_order();
-    session
-        .query(&format!(
-            "SELECT l.line, s.name, l.quantity FROM order_lines l JOIN stock s USING (sku) \
-             WHERE l.order_id = {order} ORDER BY l.line"
-        ))
-        .await?;
-    session.query(&format!("SELECT order_total({order})")).await.map(drop)
-}
-
 /// A view, which nothing orders.
 pub async fn open_orders(session: &mut Session) -> Done {
     let (user, sku) = (session.user(), session.any_sku());
     session.query(&format!("SELECT id, name FROM open_orders WHERE user_id = {user}")).await?;
     session.execute("SELECT sold FROM sales WHERE sku = ?", (sku,)).await.map(drop)
-}
-
-/// A statement with the tag that sqlcommenter puts behind it.
-pub async fn tagged(session: &mut Session) -> Done {
-    let id = session.anyone();
-    session
-        .query(&format!("SELECT email FROM users WHERE id = {id} /*action='show',controller='users'*/"))
-        .await
-        .map(drop)
 }
 
 /// Statements with comments before them: one for people, one that a hint for a router looks like, one that the server

@@ -1,4 +1,4 @@
-//! Changing things: logins, orders, payments; in transactions and outside.
+//! Changing things, where it takes words of this engine: logins, orders; in transactions and outside.
 
 use super::Session;
 use super::driver::Broken;
@@ -27,14 +27,6 @@ pub async fn audit(session: &mut Session) -> Done {
     session.query(&format!("INSERT INTO audit (user_id, what) VALUES ({user}, 'call')")).await?;
     session.query("SELECT LAST_INSERT_ID()").await?;
     session.query("UPDATE audit SET what = 'call back' WHERE id = LAST_INSERT_ID()").await.map(drop)
-}
-
-/// A change, and right after it the page that shows it: the read must see the session's own write.
-pub async fn profile(session: &mut Session) -> Done {
-    let (user, id) = (session.user(), session.fresh_id());
-    session.query(&format!("UPDATE users SET name = 'user {user} now {id}' WHERE id = {user}")).await?;
-    session.think().await;
-    session.query(&format!("SELECT name FROM users WHERE id = {user}")).await.map(drop)
 }
 
 /// An order: lock the stock, write, read back, commit.
@@ -66,41 +58,6 @@ pub async fn order_twice(session: &mut Session) -> Done {
     session.query(&format!("DELETE FROM orders WHERE id = {second} RETURNING id, status")).await.map(drop)
 }
 
-/// A payment. Inside the transaction its own writes must be visible.
-pub async fn pay(session: &mut Session) -> Done {
-    let user = session.user();
-    session.query("BEGIN").await?;
-    session.query(&format!("UPDATE users SET credit = credit + 5 WHERE id = {user}")).await?;
-    session.query(&format!("SELECT credit FROM users WHERE id = {user}")).await?;
-    session.think().await;
-    session.query(&format!("UPDATE sessions SET basket = 'paid' WHERE token = 'token-{user}'")).await?;
-    session.query(&format!("SELECT basket FROM sessions WHERE token = 'token-{user}'")).await?;
-    session.query("COMMIT").await.map(drop)
-}
-
-/// A transaction whose first statement is a read.
-pub async fn look_then_buy(session: &mut Session) -> Done {
-    let sku = session.sku();
-    session.query("BEGIN").await?;
-    session.query(&format!("SELECT price FROM stock WHERE sku = {sku}")).await?;
-    session.think().await;
-    session.query(&format!("UPDATE stock SET quantity = quantity - 1 WHERE sku = {sku}")).await?;
-    session.query(&format!("SELECT quantity FROM stock WHERE sku = {sku}")).await?;
-    session.query("COMMIT").await.map(drop)
-}
-
-/// A savepoint, a change that a constraint refuses, and the way back.
-pub async fn change_of_mind(session: &mut Session) -> Done {
-    let (user, sku) = (session.user(), session.sku());
-    session.query("BEGIN").await?;
-    session.query(&format!("UPDATE users SET credit = credit + 1 WHERE id = {user}")).await?;
-    session.query("SAVEPOINT before_stock").await?;
-    session.query(&format!("UPDATE stock SET quantity = -1 WHERE sku = {sku}")).await?;
-    session.query("ROLLBACK TO SAVEPOINT before_stock").await?;
-    session.query(&format!("SELECT credit FROM users WHERE id = {user}")).await?;
-    session.query("COMMIT").await.map(drop)
-}
-
 /// A client that switches autocommit off: its transaction begins with the first statement, without a word that says so.
 pub async fn by_hand(session: &mut Session) -> Done {
     let user = session.user();
@@ -111,13 +68,4 @@ pub async fn by_hand(session: &mut Session) -> Done {
     session.query(&format!("SELECT credit FROM users WHERE id = {user}")).await?;
     session.query("COMMIT").await?;
     session.query("SET autocommit = 1").await.map(drop)
-}
-
-/// An insert that meets a row with its key.
-pub async fn duplicate(session: &mut Session) -> Done {
-    let user = session.user();
-    session
-        .query(&format!("INSERT INTO users (id, name, email) VALUES ({user}, 'again', 'again{user}@shop.example')"))
-        .await
-        .map(drop)
 }

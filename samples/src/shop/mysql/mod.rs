@@ -15,6 +15,7 @@ use driver::Driver;
 use mysql_async::Params;
 use wire::Wire;
 
+use super::common;
 use super::session::{self, Answered, Client, Role};
 
 /// A client of the shop.
@@ -167,23 +168,23 @@ impl Client for Driver {
             Action::Search => browse::search(session).await,
             Action::OrderPage => browse::order_page(session).await,
             Action::CountedPage => browse::counted_page(session).await,
-            Action::OrderLines => browse::order_lines(session).await,
+            Action::OrderLines => common::order_lines(session).await,
             Action::OpenOrders => browse::open_orders(session).await,
-            Action::Tagged => browse::tagged(session).await,
+            Action::Tagged => common::tagged(session).await,
             Action::Commented => browse::commented(session).await,
             Action::Variable => browse::variable(session).await,
             Action::Coherent => browse::coherent(session).await,
             Action::Login => buy::login(session).await,
             Action::SignUp => buy::sign_up(session).await,
             Action::Audit => buy::audit(session).await,
-            Action::Profile => buy::profile(session).await,
+            Action::Profile => common::profile(session).await,
             Action::Order => buy::order(session).await,
             Action::OrderTwice => buy::order_twice(session).await,
-            Action::Pay => buy::pay(session).await,
-            Action::LookThenBuy => buy::look_then_buy(session).await,
-            Action::ChangeOfMind => buy::change_of_mind(session).await,
+            Action::Pay => common::pay(session).await,
+            Action::LookThenBuy => common::look_then_buy(session).await,
+            Action::ChangeOfMind => common::change_of_mind(session).await,
             Action::ByHand => buy::by_hand(session).await,
-            Action::Duplicate => buy::duplicate(session).await,
+            Action::Duplicate => common::duplicate(session).await,
             Action::Basket => housekeeping::basket(session).await,
             Action::Exclusive => housekeeping::exclusive(session).await,
             Action::Settings => housekeeping::settings(session).await,

@@ -48,6 +48,7 @@ const CAPABILITIES: Capabilities = Capabilities(
         | Capabilities::PROTOCOL_41.0
         | Capabilities::TRANSACTIONS.0
         | Capabilities::SECURE_CONNECTION.0
+        | Capabilities::MULTI_STATEMENTS.0
         | Capabilities::MULTI_RESULTS.0
         | Capabilities::PS_MULTI_RESULTS.0
         | Capabilities::PLUGIN_AUTH.0

@@ -59,18 +59,6 @@ pub async fn order_page(session: &mut Session) -> Done {
     session.query(&sql).await.map(drop)
 }
 
-/// A join, and a function that only reads.
-pub async fn order_lines(session: &mut Session) -> Done {
-    let order = session.old_order();
-    session
-        .query(&format!(
-            "SELECT l.line, s.name, l.quantity FROM order_lines l JOIN stock s USING (sku) \
-             WHERE l.order_id = {order} ORDER BY l.line"
-        ))
-        .await?;
-    session.query(&format!("SELECT order_total({order})")).await.map(drop)
-}
-
 /// A view and a materialized view, which nothing orders.
 pub async fn open_orders(session: &mut Session) -> Done {
     let (user, sku) = (session.user(), session.rng.i32(1..=200).to_string());
@@ -78,15 +66,6 @@ pub async fn open_orders(session: &mut Session) -> Done {
     session.client.parse("", "SELECT sold FROM sales WHERE sku = $1", &[])?;
     session.client.bind("", "", &[Some(&sku)])?.execute("", 0)?;
     session.sync().await.map(drop)
-}
-
-/// A statement with the tag that sqlcommenter puts behind it.
-pub async fn tagged(session: &mut Session) -> Done {
-    let id = session.anyone();
-    session
-        .query(&format!("SELECT email FROM users WHERE id = {id} /*action='show',controller='users'*/"))
-        .await
-        .map(drop)
 }
 
 /// A statement with a comment before it, which keeps pgpool from balancing it.

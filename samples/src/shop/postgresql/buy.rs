@@ -1,4 +1,4 @@
-//! Changing things: logins, orders, payments; in transactions and outside.
+//! Changing things, where it takes words of this engine: logins, orders; in transactions and outside.
 
 use super::Session;
 use super::client::Broken;
@@ -22,14 +22,6 @@ pub async fn sign_up(session: &mut Session) -> Done {
     let (name, email) = (format!("new {id}"), format!("new{id}@shop.example"));
     client.bind("", "", &[Some(&id), Some(&name), Some(&email)])?.execute("", 0)?;
     session.sync().await.map(drop)
-}
-
-/// A change, and right after it the page that shows it: the read must see the session's own write.
-pub async fn profile(session: &mut Session) -> Done {
-    let (user, id) = (session.user(), session.fresh_id());
-    session.query(&format!("UPDATE users SET name = 'user {user} now {id}' WHERE id = {user}")).await?;
-    session.think().await;
-    session.query(&format!("SELECT name FROM users WHERE id = {user}")).await.map(drop)
 }
 
 /// An order: lock the stock, write, read back, commit.
@@ -63,48 +55,4 @@ pub async fn order_twice(session: &mut Session) -> Done {
         .query(&format!("WITH gone AS (DELETE FROM orders WHERE id = {first} RETURNING id) SELECT count(*) FROM gone"))
         .await?;
     session.query(&format!("DELETE FROM orders WHERE id = {second}")).await.map(drop)
-}
-
-/// A payment. Inside the transaction its own writes must be visible.
-pub async fn pay(session: &mut Session) -> Done {
-    let user = session.user();
-    session.query("BEGIN").await?;
-    session.query(&format!("UPDATE users SET credit = credit + 5 WHERE id = {user}")).await?;
-    session.query(&format!("SELECT credit FROM users WHERE id = {user}")).await?;
-    session.think().await;
-    session.query(&format!("UPDATE sessions SET basket = 'paid' WHERE token = 'token-{user}'")).await?;
-    session.query(&format!("SELECT basket FROM sessions WHERE token = 'token-{user}'")).await?;
-    session.query("COMMIT").await.map(drop)
-}
-
-/// A transaction whose first statement is a read.
-pub async fn look_then_buy(session: &mut Session) -> Done {
-    let sku = session.sku();
-    session.query("BEGIN").await?;
-    session.query(&format!("SELECT price FROM stock WHERE sku = {sku}")).await?;
-    session.think().await;
-    session.query(&format!("UPDATE stock SET quantity = quantity - 1 WHERE sku = {sku}")).await?;
-    session.query(&format!("SELECT quantity FROM stock WHERE sku = {sku}")).await?;
-    session.query("COMMIT").await.map(drop)
-}
-
-/// A savepoint, a change that a constraint refuses, and the way back.
-pub async fn change_of_mind(session: &mut Session) -> Done {
-    let (user, sku) = (session.user(), session.sku());
-    session.query("BEGIN").await?;
-    session.query(&format!("UPDATE users SET credit = credit + 1 WHERE id = {user}")).await?;
-    session.query("SAVEPOINT before_stock").await?;
-    session.query(&format!("UPDATE stock SET quantity = -1 WHERE sku = {sku}")).await?;
-    session.query("ROLLBACK TO SAVEPOINT before_stock").await?;
-    session.query(&format!("SELECT credit FROM users WHERE id = {user}")).await?;
-    session.query("COMMIT").await.map(drop)
-}
-
-/// An insert that meets a row with its key.
-pub async fn duplicate(session: &mut Session) -> Done {
-    let user = session.user();
-    session
-        .query(&format!("INSERT INTO users (id, name, email) VALUES ({user}, 'again', 'again{user}@shop.example')"))
-        .await
-        .map(drop)
 }

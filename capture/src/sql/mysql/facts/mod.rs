@@ -2,9 +2,10 @@
 //!
 //! A statement is known by its first words (`statement`), of which each kind has a file; what stands below at any
 //! depth is found by one generic walk (`walk`). The grammar is not checked further: that a text was accepted is seen
-//! from the server's answer. A statement whose first words are not known makes the text an error, never a guess.
+//! from the server's answer. The body of a stored program is taken apart into such statements (`body`). A statement whose first words are not known makes the text an error, never a guess.
 
 mod admin;
+mod body;
 mod ddl;
 mod dml;
 mod set;
@@ -18,6 +19,8 @@ mod words;
 use super::{Mode, split};
 use crate::sql::{Facts, Statement};
 use tokens::{Cursor, Source};
+
+pub use body::body;
 
 /// Statements in the text of statements (PREPARE, EXPLAIN, SET STATEMENT) are read to this depth.
 const DEEPEST: u32 = 8;

@@ -4,6 +4,7 @@ use crate::sql::{
     Facts, Follows, Isolation, LockWait, RowLock, Scope, Statement, StatementKind as Kind, TransactionMode,
 };
 
+mod body;
 mod kinds;
 
 fn one_in(sql: &str, mode: &Mode) -> Statement {

@@ -2,6 +2,7 @@
 //! answer shows that the codec has the server's idea of where messages end.
 
 mod client;
+mod digest;
 mod server;
 
 use splitproof_capture::mysql::bulk::{BulkFlags, BulkValue};

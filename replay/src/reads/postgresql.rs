@@ -1,42 +1,24 @@
-//! Proving that a statement only reads, for `--only reads`.
-
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+//! What is proven to be a read on PostgreSQL.
 
 use splitproof_capture::sql::postgresql::facts;
 use splitproof_capture::sql::{Effect, Statement, StatementKind};
 
 use crate::catalog::{Catalog, Volatility};
 
-/// Proves statements to be reads, with the pair's catalogue. Remembers its verdict by shape: statements of different
-/// effect never share one.
+/// Proves statements to be reads, with the pair's catalogue.
 #[derive(Debug)]
-pub struct Reads {
+pub struct Rules {
     catalog: Catalog,
-    known: Mutex<HashMap<u64, bool>>,
 }
 
-impl Reads {
+impl Rules {
     /// With the functions and views of this catalogue.
     pub fn new(catalog: Catalog) -> Self {
-        Reads { catalog, known: Mutex::default() }
+        Rules { catalog }
     }
 
-    /// True when every statement of the text is proven to change nothing that outlives the session: it reads without
-    /// locks and calls no volatile function, or it shapes the session's transactions or settings, on which its reads
-    /// depend. What is not understood is not proven.
-    pub fn allows(&self, shape_id: Option<u64>, sql: &str) -> bool {
-        let Some(shape_id) = shape_id else { return self.proves(sql) };
-        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&known) = lock().get(&shape_id) {
-            return known;
-        }
-        let verdict = self.proves(sql);
-        lock().insert(shape_id, verdict);
-        verdict
-    }
-
-    fn proves(&self, sql: &str) -> bool {
+    /// True when every statement of the text is proven.
+    pub fn prove(&self, sql: &str) -> bool {
         let facts = facts(sql);
         facts.error.is_none() && facts.statements.iter().all(|statement| self.is_harmless(statement))
     }
@@ -91,7 +73,7 @@ mod tests {
     use super::*;
     use crate::catalog::{Function, FunctionKind, Relation};
 
-    fn reads() -> Reads {
+    fn reads() -> Rules {
         let function = |name: &str, volatility| Function {
             schema: "public".to_owned(),
             name: name.to_owned(),
@@ -100,9 +82,10 @@ mod tests {
             kind: FunctionKind::Function,
             returns_set: false,
             language: "sql".to_owned(),
+            definition: None,
         };
         let relation = Relation { schema: "public".to_owned(), name: "report".to_owned(), kind: 'v', persistence: 'p' };
-        Reads::new(Catalog {
+        Rules::new(Catalog {
             functions: vec![function("price", Volatility::Stable), function("audit", Volatility::Volatile)],
             relations: vec![relation],
             ..Catalog::default()
@@ -121,7 +104,7 @@ mod tests {
             "SHOW search_path",
             "DECLARE c CURSOR FOR SELECT * FROM orders",
         ] {
-            assert!(reads.allows(None, sql), "{sql}");
+            assert!(reads.prove(sql), "{sql}");
         }
         for sql in [
             "INSERT INTO orders VALUES (1)",
@@ -137,14 +120,7 @@ mod tests {
             "CALL audit()",
             "not sql",
         ] {
-            assert!(!reads.allows(None, sql), "{sql}");
+            assert!(!reads.prove(sql), "{sql}");
         }
-    }
-
-    #[test]
-    fn the_verdict_is_kept_by_shape() {
-        let reads = reads();
-        assert!(reads.allows(Some(7), "SELECT 1"));
-        assert!(reads.allows(Some(7), "this text is not looked at again"));
     }
 }

@@ -5,33 +5,19 @@ use std::time::Duration;
 use splitproof_samples::router::{Engine, Fault};
 use splitproof_samples::shop::client::Client;
 
-use crate::router::{Running, parsed};
-use crate::router_postgresql::{Pair, ask, connect, pair, wait};
-
-/// A session whose last statement goes astray.
-struct Astray {
-    fault: Fault,
-    before: &'static [&'static str],
-    sql: &'static str,
-    /// Where it goes with the fault; without it, to the other one.
-    goes: &'static str,
-    /// How it ends there.
-    error: Option<&'static str>,
-}
+use super::{Pair, ask, connect, pair};
+use crate::router::astray::{Astray, assert_all_tested, assert_astray, both, loud, silent};
+use crate::router::{Running, parsed, wait};
 
 const ASTRAY: &[Astray] = &[
-    loud(Fault::ForUpdateToReplica, &[], "SELECT name FROM users WHERE id = 1 FOR UPDATE"),
-    loud(Fault::ForShareToReplica, &[], "SELECT name FROM users WHERE id = 1 FOR SHARE"),
-    loud(
-        Fault::CteWriteToReplica,
-        &[],
-        "WITH d AS (DELETE FROM audit WHERE id < 0 RETURNING id) SELECT count(*) FROM d",
-    ),
-    loud(Fault::VolatileFunctionToReplica, &[], "SELECT audit_login(1)"),
-    loud(Fault::NextvalToReplica, &[], "SELECT nextval('user_id_seq')"),
-    loud(Fault::CallToReplica, &[], "CALL rebuild_summary()"),
-    loud(Fault::ReturningToReplica, &[], "UPDATE stock SET quantity = quantity WHERE sku = 1 RETURNING sku"),
-    loud(Fault::MultiStatementByFirstWord, &[], "SELECT 1; UPDATE stock SET quantity = quantity WHERE sku = 1"),
+    refused(Fault::ForUpdateToReplica, "SELECT name FROM users WHERE id = 1 FOR UPDATE"),
+    refused(Fault::ForShareToReplica, "SELECT name FROM users WHERE id = 1 FOR SHARE"),
+    refused(Fault::CteWriteToReplica, "WITH d AS (DELETE FROM audit WHERE id < 0 RETURNING id) SELECT count(*) FROM d"),
+    refused(Fault::VolatileFunctionToReplica, "SELECT audit_login(1)"),
+    refused(Fault::NextvalToReplica, "SELECT nextval('user_id_seq')"),
+    refused(Fault::CallToReplica, "CALL rebuild_summary()"),
+    refused(Fault::ReturningToReplica, "UPDATE stock SET quantity = quantity WHERE sku = 1 RETURNING sku"),
+    refused(Fault::MultiStatementByFirstWord, "SELECT 1; UPDATE stock SET quantity = quantity WHERE sku = 1"),
     silent(Fault::LeadingCommentToPrimary, &[], "/* web */ SELECT count(*) FROM stock", "primary"),
     silent(Fault::AllToPrimary, &[], "SELECT count(*) FROM users", "primary"),
     silent(
@@ -47,36 +33,15 @@ const ASTRAY: &[Astray] = &[
         "replica",
     ),
     silent(Fault::BeginOnReplicaByFirstSelect, &["BEGIN"], "SELECT count(*) FROM stock", "replica"),
-    Astray {
-        fault: Fault::SavepointElsewhere,
-        before: &["BEGIN"],
-        sql: "SAVEPOINT s",
-        goes: "replica",
-        error: Some("25P01"),
-    },
-    Astray {
-        fault: Fault::TempTableReadOnReplica,
-        before: &["CREATE TEMP TABLE basket (sku int)"],
-        sql: "SELECT sku FROM basket",
-        goes: "replica",
-        error: Some("42P01"),
-    },
-    Astray {
-        fault: Fault::LastInsertIdElsewhere,
-        before: &["SELECT nextval('user_id_seq')"],
-        sql: "SELECT lastval()",
-        goes: "replica",
-        error: Some("55000"),
-    },
+    loud(Fault::SavepointElsewhere, &["BEGIN"], "SAVEPOINT s", "25P01"),
+    loud(Fault::TempTableReadOnReplica, &["CREATE TEMP TABLE basket (sku int)"], "SELECT sku FROM basket", "42P01"),
+    loud(Fault::LastInsertIdElsewhere, &["SELECT nextval('user_id_seq')"], "SELECT lastval()", "55000"),
     silent(Fault::AdvisoryLockElsewhere, &[], "SELECT pg_advisory_lock(4711)", "replica"),
 ];
 
-const fn loud(fault: Fault, before: &'static [&'static str], sql: &'static str) -> Astray {
-    Astray { fault, before, sql, goes: "replica", error: Some("25006") }
-}
-
-const fn silent(fault: Fault, before: &'static [&'static str], sql: &'static str, goes: &'static str) -> Astray {
-    Astray { fault, before, sql, goes, error: None }
+/// One that the standby refuses because it writes or locks.
+const fn refused(fault: Fault, sql: &'static str) -> Astray {
+    loud(fault, &[], sql, "25006")
 }
 
 /// The faults that have tests of their own below.
@@ -94,28 +59,13 @@ const TOLD_APART: &[Fault] = &[
 
 #[test]
 fn every_fault_of_postgresql_is_tested() {
-    for fault in Fault::ALL.iter().filter(|fault| fault.engines().contains(&Engine::Postgresql)) {
-        let tested = ASTRAY.iter().filter(|astray| astray.fault == *fault).count()
-            + TOLD_APART.iter().filter(|tested| *tested == fault).count();
-        assert_eq!(tested, 1, "{fault}");
-    }
+    assert_all_tested(Engine::Postgresql, ASTRAY, TOLD_APART);
 }
 
 #[test]
 fn a_statement_goes_astray_and_only_with_its_fault() {
     let pair = pair();
-    let honest = pair.router(&parsed(""), &[]);
-    for astray in ASTRAY {
-        let router = pair.router(&parsed(""), &[astray.fault.name()]);
-        let (wrong, right) = wait(async { (go(&router, astray).await, go(&honest, astray).await) });
-        assert_eq!(wrong, astray.error.map(str::to_owned), "{}", astray.fault);
-        assert_eq!(right, None, "{}", astray.fault);
-        assert_eq!(router.destinations(astray.sql), [astray.goes], "{}", astray.fault);
-        assert_ne!(honest.destinations(astray.sql), [astray.goes], "{}", astray.fault);
-        let entry = router.decisions().pop().unwrap();
-        assert_eq!(entry.fault.as_deref(), Some(astray.fault.name()));
-        assert!(honest.decisions().iter().all(|entry| entry.fault.is_none()));
-    }
+    assert_astray(ASTRAY, |faults| pair.router(&parsed(""), faults), |router, astray| wait(go(router, astray)));
 }
 
 async fn go(router: &Running, astray: &Astray) -> Option<String> {
@@ -126,27 +76,17 @@ async fn go(router: &Running, astray: &Astray) -> Option<String> {
     client.query(astray.sql).await.unwrap().error.map(|(code, _)| code)
 }
 
-/// A value that a client reads with a fault and without.
-fn told_apart(
-    pair: &Pair,
-    changes: &str,
-    fault: Fault,
-    script: impl AsyncFn(&mut Client) -> Option<String>,
-) -> [Option<String>; 2] {
-    ["", fault.name()].map(|name| {
-        let faults: Vec<&str> = if name.is_empty() { vec![] } else { vec![name] };
-        let router = pair.router(&parsed(changes), &faults);
+/// What a client reads without a fault and with it.
+fn told_apart(pair: &Pair, fault: Fault, script: impl AsyncFn(&mut Client) -> Option<String>) -> [Option<String>; 2] {
+    [vec![], vec![fault.name()]].map(|faults| {
+        let router = pair.router(&parsed(""), &faults);
         wait(async { script(&mut connect(&router).await).await })
     })
 }
 
-fn both(right: &str, wrong: &str) -> [Option<String>; 2] {
-    [Some(right.to_owned()), Some(wrong.to_owned())]
-}
-
 #[test]
 fn session_state_misses_a_server() {
-    let answers = told_apart(&pair(), "", Fault::SessionSetOnOneNode, async |client| {
+    let answers = told_apart(&pair(), Fault::SessionSetOnOneNode, async |client| {
         ask(client, "SET work_mem = '7MB'").await;
         ask(client, "SELECT current_setting('work_mem') FROM users LIMIT 1").await.first
     });
@@ -155,7 +95,7 @@ fn session_state_misses_a_server() {
 
 #[test]
 fn a_prepared_write_runs_on_the_replica() {
-    let answers = told_apart(&pair(), "", Fault::PreparedIgnoresText, async |client| {
+    let answers = told_apart(&pair(), Fault::PreparedIgnoresText, async |client| {
         client.parse("", "UPDATE stock SET quantity = quantity WHERE sku = $1", &[]).unwrap();
         client.bind("", "", &[Some("1")]).unwrap().execute("", 0).unwrap();
         let answer = client.sync().await.unwrap();
@@ -224,7 +164,7 @@ fn a_write_without_returning_advances_the_position_even_so() {
 
 #[test]
 fn a_committed_transaction_is_run_again() {
-    let answers = told_apart(&pair(), "", Fault::DuplicateCommit, async |client| {
+    let answers = told_apart(&pair(), Fault::DuplicateCommit, async |client| {
         ask(client, "UPDATE users SET credit = 0 WHERE id = 31").await;
         ask(client, "BEGIN").await;
         client.parse("", "UPDATE users SET credit = credit + $1 WHERE id = 31", &[]).unwrap();
@@ -264,7 +204,7 @@ fn a_write_is_tried_on_every_server() {
 
 #[test]
 fn a_row_is_lost() {
-    let answers = told_apart(&pair(), "", Fault::RowsDropped, async |client| {
+    let answers = told_apart(&pair(), Fault::RowsDropped, async |client| {
         let several = ask(client, "SELECT sku FROM stock WHERE sku <= 3 ORDER BY sku").await.rows;
         let one = ask(client, "SELECT sku FROM stock WHERE sku = 3").await.rows;
         Some(format!("{several} {one}"))

@@ -1,7 +1,4 @@
-//! A small language for PostgreSQL dialogues: what each side sends, byte for byte, and what rows come of it.
-
-use std::fmt::Write as _;
-use std::sync::Arc;
+//! Dialogues of PostgreSQL, and its messages.
 
 use splitproof_capture::postgresql::copy::{CopyDirection, CopyResponse};
 use splitproof_capture::postgresql::extended::{Bind, Parse, Target, write_parameter_description};
@@ -9,149 +6,26 @@ use splitproof_capture::postgresql::report::{write_error, write_notice};
 use splitproof_capture::postgresql::row::{Column, DataRow, RowDescription};
 use splitproof_capture::postgresql::startup::{Startup, write_startup};
 use splitproof_capture::postgresql::{Backend, Frontend, call};
-use splitproof_capture::session::postgresql::Session;
-use splitproof_capture::session::{Close, Decoder, Shared, Start};
-use splitproof_capture::trace::{Engine, Losses, Request, TransactionStatus};
+use splitproof_capture::trace::{Engine, TransactionStatus};
 
-/// What happens on a connection, one thing every microsecond.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    Client(Vec<u8>),
-    Server(Vec<u8>),
-    ClientGap(u64),
-    ServerGap(u64),
-    Close(Close),
-}
+pub use super::{Event, START_NS, TICK_NS, expect, expect_with_losses, line};
 
-/// A connection from its first byte on.
 #[derive(Clone, Debug, Default)]
-pub struct Dialogue {
-    pub events: Vec<Event>,
-    pub midway: bool,
+pub struct Postgresql;
+
+impl super::Protocol for Postgresql {
+    const ENGINE: Engine = Engine::Postgresql;
 }
 
-/// Time of the first event.
-pub const START_NS: i64 = 1_700_000_000_000_000_000;
-/// Time between two events.
-pub const TICK_NS: i64 = 1_000;
+pub type Dialogue = super::Dialogue<Postgresql>;
 
 impl Dialogue {
-    /// A connection on which nothing was sent.
-    pub fn raw() -> Self {
-        Self::default()
-    }
-
     /// A session that is ready for its first request, which is the row with seq 1.
     pub fn session() -> Self {
         Self::raw()
             .client([startup(&[("user", "shop"), ("database", "shopdb"), ("application_name", "till")])])
             .server([auth_ok(), status("application_name", "till"), key(7, b"sesame!!"), ready('I')])
     }
-
-    /// A connection that is older than the recording.
-    pub fn midway() -> Self {
-        Dialogue { midway: true, ..Self::default() }
-    }
-
-    pub fn client<const N: usize>(mut self, messages: [Vec<u8>; N]) -> Self {
-        self.events.push(Event::Client(messages.concat()));
-        self
-    }
-
-    pub fn server<const N: usize>(mut self, messages: [Vec<u8>; N]) -> Self {
-        self.events.push(Event::Server(messages.concat()));
-        self
-    }
-
-    pub fn client_gap(mut self, missing: u64) -> Self {
-        self.events.push(Event::ClientGap(missing));
-        self
-    }
-
-    pub fn server_gap(mut self, missing: u64) -> Self {
-        self.events.push(Event::ServerGap(missing));
-        self
-    }
-
-    pub fn close(mut self, how: Close) -> Self {
-        self.events.push(Event::Close(how));
-        self
-    }
-
-    /// The rows, in the order in which they were finished, and the losses.
-    pub fn run(&self) -> (Vec<Request>, Losses) {
-        self.run_with(&Shared::new(Engine::Postgresql), |bytes| vec![bytes])
-    }
-
-    /// The same, with every event's bytes delivered in the pieces that `cut` makes of them.
-    pub fn run_with(&self, shared: &Shared, mut cut: impl FnMut(&[u8]) -> Vec<&[u8]>) -> (Vec<Request>, Losses) {
-        let start =
-            Start { client: Arc::from("10.0.0.1:40000"), server: Arc::from("10.0.0.2:5432"), midway: self.midway };
-        let mut session = Session::new(3, start, shared);
-        let mut rows = Vec::new();
-        for (event, at_ns) in self.events.iter().zip((START_NS..).step_by(TICK_NS as usize)) {
-            match event {
-                Event::Client(bytes) => cut(bytes).iter().for_each(|piece| session.client(at_ns, piece, &mut rows)),
-                Event::Server(bytes) => cut(bytes).iter().for_each(|piece| session.server(at_ns, piece, &mut rows)),
-                Event::ClientGap(missing) => session.client_gap(at_ns, *missing, &mut rows),
-                Event::ServerGap(missing) => session.server_gap(at_ns, *missing, &mut rows),
-                Event::Close(how) => session.close(at_ns, *how, &mut rows),
-            }
-        }
-        let losses = session.losses().clone();
-        (rows, losses)
-    }
-
-    /// The rows after the connect row, one line each, and the losses as words.
-    pub fn lines(&self) -> (Vec<String>, String) {
-        let (mut rows, losses) = self.run();
-        rows.sort_by_key(|row| row.seq);
-        let mut words = String::new();
-        for (loss, amount) in losses.iter() {
-            write!(words, "{}{}={amount}", if words.is_empty() { "" } else { " " }, loss.name()).unwrap();
-        }
-        let lines = rows.iter().filter(|row| row.kind.as_str() != "connect").map(line).collect();
-        (lines, words)
-    }
-}
-
-/// Compares the rows after the connect row, and wants nothing lost.
-#[track_caller]
-pub fn expect(dialogue: &Dialogue, lines: &[&str]) {
-    expect_with_losses(dialogue, lines, "");
-}
-
-/// Compares the rows after the connect row, and the losses.
-#[track_caller]
-pub fn expect_with_losses(dialogue: &Dialogue, lines: &[&str], losses: &str) {
-    let (rows, lost) = dialogue.lines();
-    assert_eq!(rows.join("\n"), lines.join("\n"));
-    assert_eq!(lost, losses);
-}
-
-/// A row in one line: kind, messages, SQL, outcome, and whatever else is set.
-pub fn line(row: &Request) -> String {
-    let mut line = format!("{} {}", row.kind, row.messages);
-    let mut add = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            write!(line, " {name}{value}").unwrap();
-        }
-    };
-    add("", row.statement.as_ref().map(|name| format!("s:{name}")));
-    add("", row.portal.as_ref().map(|name| format!("p:{name}")));
-    add("", row.sql.as_ref().map(|sql| format!("\"{sql}\"")));
-    add("", Some(row.outcome.to_string()));
-    add("", row.error_code.as_ref().map(ToString::to_string));
-    add("rows=", row.rows.map(|rows| rows.to_string()));
-    add("affected=", row.affected.map(|rows| rows.to_string()));
-    add("warnings=", row.warnings.filter(|&count| count > 0).map(|count| count.to_string()));
-    add("group=", row.pipeline_group.map(|group| group.to_string()));
-    add("took=", row.duration_ns.map(|ns| (ns / TICK_NS as u64).to_string()));
-    add("", row.transaction.map(|status| status.to_string()));
-    add("", row.truncated.then(|| "truncated".into()));
-    add("", row.gap_before.then(|| "gap-before".into()));
-    add("", row.joined_midway.then(|| "midway".into()));
-    line
 }
 
 fn front(message: Frontend<'_>) -> Vec<u8> {
