@@ -131,9 +131,10 @@ row! {
     tainted: text,
     /// Something whose tables are not known wrote before, or at the same time.
     unknown_writes: flag,
-    /// Digest of the commits on its tables before it.
+    /// Digest of the commits on its tables before the state that its answer shows: its own time, or that of its
+    /// transaction's first read.
     history: int,
-    /// A commit of another session on its tables was under way at the same time.
+    /// A commit of another session on its tables was under way when that state was taken.
     concurrent: flag,
     /// The replayer sent it late through its own fault.
     late: flag,

@@ -8,6 +8,9 @@ use splitproof_replay::catalog::{Catalog, VaryingDefault};
 
 use super::{Functions, system};
 
+/// What the catalogue says of a column whose keys the server generates (MySQL and MariaDB).
+const AUTO_INCREMENT: &str = "auto_increment";
+
 /// What may differ each time a statement runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Determinism {
@@ -40,6 +43,8 @@ pub enum Variation {
     Function(Arc<str>),
     /// The default of a column, as table and column.
     Default(Arc<str>),
+    /// The key of a column (MySQL and MariaDB), as table and column: one is generated where the statement gives NULL or 0.
+    AskedKey(Arc<str>),
 }
 
 impl fmt::Display for Variation {
@@ -55,6 +60,7 @@ impl fmt::Display for Variation {
             Variation::Plan => f.write_str("it shows a query plan"),
             Variation::Function(name) => write!(f, "{name}() may give anything"),
             Variation::Default(column) => write!(f, "the default of {column} differs each time"),
+            Variation::AskedKey(column) => write!(f, "the key generated for {column} differs each time"),
         }
     }
 }
@@ -121,11 +127,25 @@ fn filled_default(statement: &Statement, catalog: Option<&Catalog>) -> Option<Va
         // ON UPDATE CURRENT_TIMESTAMP
         inserts || updates && default.expression.to_ascii_lowercase().contains("on update")
     };
-    let defaults = &catalog?.varying_defaults;
-    let default = defaults.iter().filter(|default| fills(default)).find(|default| {
+    let written = |default: &VaryingDefault| {
         statement.writes.iter().any(|table| {
             table.name == default.table && table.schema.as_ref().is_none_or(|schema| *schema == default.schema)
         })
-    })?;
-    Some(Variation::Default(format!("{}.{}", default.table, default.column).into()))
+    };
+    let variation = |default: &VaryingDefault| {
+        let column: Arc<str> = format!("{}.{}", default.table, default.column).into();
+        let given = statement.given.iter().any(|given| given.eq_ignore_ascii_case(&default.column));
+        match given && !statement.modifying_cte {
+            false => Some(Variation::Default(column)),
+            true => (default.expression == AUTO_INCREMENT).then_some(Variation::AskedKey(column)),
+        }
+    };
+    let defaults = catalog?.varying_defaults.iter().filter(|default| fills(default) && written(default));
+    let mut variations = defaults.filter_map(variation);
+    let first = variations.next()?;
+    match first {
+        // Another column varies in any case.
+        Variation::AskedKey(_) => variations.find(|other| matches!(other, Variation::Default(_))).or(Some(first)),
+        first => Some(first),
+    }
 }

@@ -7,14 +7,14 @@ use splitproof_capture::sql::{Isolation, Relation};
 use super::rules::Rules;
 
 /// Session state that a rollback takes back where the engine does so. Small, so that BEGIN and SAVEPOINT keep a copy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Revertible {
     /// Temporary tables, views and sequences.
     pub temporary: BTreeMap<String, Temporary>,
     /// default_transaction_read_only; transaction_read_only of MySQL and MariaDB
     pub read_only: bool,
-    /// default_transaction_isolation; transaction_isolation of MySQL and MariaDB. Only SERIALIZABLE makes a difference.
-    pub isolation: Isolation,
+    /// default_transaction_isolation; transaction_isolation of MySQL and MariaDB. `None` is as the server has it.
+    pub isolation: Option<Isolation>,
 }
 
 /// A temporary table.
@@ -24,12 +24,6 @@ pub(super) struct Temporary {
     pub on_commit_drop: bool,
     /// It was made on the primary for certain.
     pub on_primary: bool,
-}
-
-impl Default for Revertible {
-    fn default() -> Self {
-        Revertible { temporary: BTreeMap::new(), read_only: false, isolation: Isolation::ReadCommitted }
-    }
 }
 
 impl Revertible {

@@ -1,5 +1,6 @@
 //! In what the engines' sessions differ.
 
+use splitproof_capture::sql::Isolation;
 use splitproof_capture::trace::Engine;
 
 /// In what the engines' sessions differ, as far as it decides where a statement belongs.
@@ -20,6 +21,8 @@ pub(super) struct Rules {
     pub replica_refuses_serializable: bool,
     /// Names of temporary tables hide others in a schema of their own.
     pub temporary_schema: bool,
+    /// How transactions are isolated, unless somebody says otherwise.
+    pub isolation: Isolation,
 }
 
 impl Rules {
@@ -35,6 +38,7 @@ impl Rules {
             temporary_on_replica: !postgresql,
             replica_refuses_serializable: postgresql,
             temporary_schema: postgresql,
+            isolation: if postgresql { Isolation::ReadCommitted } else { Isolation::RepeatableRead },
         }
     }
 }

@@ -3,6 +3,7 @@
 use splitproof_capture::sql::{Isolation, TransactionMode};
 
 use super::revertible::Revertible;
+use super::rules::Rules;
 
 /// An explicit transaction.
 #[derive(Clone, Debug)]
@@ -10,7 +11,8 @@ pub(super) struct Transaction {
     /// Its number within the session, from 1.
     pub number: u32,
     pub read_only: bool,
-    pub isolation: Isolation,
+    /// `None` is as the server has it.
+    pub isolation: Option<Isolation>,
     pub failed: bool,
     /// True once it has written, or may have.
     pub wrote: bool,
@@ -32,7 +34,7 @@ impl Transaction {
         Transaction {
             number,
             read_only: mode.read_only.unwrap_or(state.read_only),
-            isolation: mode.isolation.unwrap_or(state.isolation),
+            isolation: mode.isolation.or(state.isolation),
             failed: false,
             wrote: false,
             before: state.clone(),
@@ -43,11 +45,21 @@ impl Transaction {
     /// SET TRANSACTION.
     pub fn set(&mut self, mode: TransactionMode) {
         self.read_only = mode.read_only.unwrap_or(self.read_only);
-        self.isolation = mode.isolation.unwrap_or(self.isolation);
+        self.isolation = mode.isolation.or(self.isolation);
     }
 
     pub fn is_serializable(&self) -> bool {
-        self.isolation == Isolation::Serializable
+        self.isolation == Some(Isolation::Serializable)
+    }
+
+    /// True when all its reads show one state of the data.
+    pub fn keeps_snapshot(&self, rules: Rules) -> bool {
+        match self.isolation.unwrap_or(rules.isolation) {
+            Isolation::ReadUncommitted | Isolation::ReadCommitted => false,
+            Isolation::RepeatableRead => true,
+            // Where its reads lock rows, they show the newest ones.
+            Isolation::Serializable => rules.replica_refuses_serializable,
+        }
     }
 
     /// True when nothing of it may run on a replica any more.

@@ -145,6 +145,8 @@ pub struct Verdict {
     pub pin: Option<Pin>,
     /// Number of the explicit transaction within the session, from 1; the control statements belong to it.
     pub transaction: Option<u32>,
+    /// In a transaction whose reads all show one state of the data, which was taken at the first of them.
+    pub snapshot: bool,
     /// Set for a text that is one transaction control statement.
     pub control: Option<Control>,
     /// What the statement's shape says; `None` where there is no statement.
@@ -160,6 +162,7 @@ impl Verdict {
             on_primary: false,
             pin: None,
             transaction: None,
+            snapshot: false,
             control: None,
             profile: None,
         }

@@ -9,9 +9,11 @@
 
 mod cursor;
 mod error;
+mod key;
 mod open;
 mod pass;
 mod session;
+mod snapshot;
 mod statement;
 mod statements;
 mod sweep;

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use splitproof_capture::trace::{Kind, LateCause, Outcome, Request, Role};
 
 use super::cursor::{Cursors, Moment};
+use super::key::gives_key;
 use super::open::{Node, Run};
 use super::session::{Transaction, Written, scope};
+use super::snapshot::{AsOf, Snapshot};
 use super::statement::Statement;
 use super::{Error, Statements, sweep};
 use crate::attribution::{Extra, NodeIndex, Pinning, Placed, Placement, Receive, needs_execution};
@@ -68,6 +70,8 @@ struct Pending {
     reads: Scope,
     /// Of a read on a replica, the execution whose data it shows.
     read: Option<Moment>,
+    /// Which state of the data its answer shows.
+    as_of: AsOf,
     end_ns: i64,
 }
 
@@ -76,6 +80,7 @@ struct Pending {
 struct Session {
     intents: intent::Session,
     transaction: Transaction,
+    snapshot: Snapshot,
     cursors: Cursors,
 }
 
@@ -237,12 +242,17 @@ impl<'a> Judging<'a> {
         let here = self.on_replica(&request, &placement, destination);
         let session = self.sessions.entry(request.session).or_default();
         let shown = here.map(|now| session.cursors.shown_by(&request, &asked, now));
-        let read = shown.filter(|_| !statement.read_scope().is_empty());
+        let mut read = shown.filter(|_| !statement.read_scope().is_empty());
         if let (Some(_), Some(now)) = (read, here) {
             self.own_open_write(&mut row, &request, &statement, &earlier_writes, now.start_ns);
         }
         let end_ns = request.end_ns().unwrap_or(request.start_ns);
-        self.pending.push_back(Pending { row, scope: statement.scope(), reads: statement.read_scope(), read, end_ns });
+        let mut as_of = AsOf { from_ns: request.start_ns, to_ns: end_ns };
+        if let Some(session) = self.sessions.get_mut(&request.session).filter(|_| needed) {
+            as_of = session.snapshot.step(&request, &verdict, &statement, !earlier_writes.is_empty(), &mut read);
+        }
+        let (scope, reads) = (statement.scope(), statement.read_scope());
+        self.pending.push_back(Pending { row, scope, reads, read, as_of, end_ns });
         if request.kind == Kind::Disconnect {
             self.transactions.end(request.session);
             self.states.end(request.session);
@@ -297,12 +307,12 @@ impl<'a> Judging<'a> {
             return None;
         }
         let site = sites.first()?;
-        let (start, end) = match &site.execution {
+        let (start_ns, end_ns) = match &site.execution {
             Some(execution) => (execution.start_ns, execution.end_ns),
             None => (request.start_ns, request.end_ns()),
         };
-        let end_ns = end.or(request.end_ns()).unwrap_or(start);
-        Some(Moment { node: site.node, sent_ns: request.start_ns, start_ns: start, end_ns })
+        let end_ns = end_ns.or(request.end_ns()).unwrap_or(start_ns);
+        Some(Moment { node: site.node, sent_ns: request.start_ns, start_ns, end_ns })
     }
 
     /// A read on a replica inside a transaction cannot see what that transaction wrote on the primary.
@@ -327,7 +337,12 @@ impl<'a> Judging<'a> {
 
     fn taint(&mut self, request: &Request, statement: &Statement) {
         let at_ns = request.start_ns;
-        for (table, why) in &statement.written_vary {
+        // What failed has written nothing.
+        if request.outcome == Outcome::Error || statement.written_vary.is_empty() {
+            return;
+        }
+        let given: &[Arc<str>] = if gives_key(request) { &statement.keys_asked } else { &[] };
+        for (table, why) in statement.written_vary.iter().filter(|(table, _)| !given.contains(table)) {
             self.tainted.entry(table.clone()).or_insert_with(|| (at_ns, why.clone()));
         }
     }
@@ -365,8 +380,11 @@ impl<'a> Judging<'a> {
             }
         }
         let oldest_ns = self.pending.front().map_or(frontier_ns, |pending| pending.row.start_ns);
+        let states = self.pending.iter().map(|pending| pending.as_of.from_ns);
+        let kept = self.sessions.values().filter_map(|session| session.snapshot.since_ns());
+        let shown_ns = states.chain(kept).min().unwrap_or(oldest_ns);
         let (positions, nodes) = (&self.positions, self.nodes);
-        self.commits.forget(oldest_ns, |commit| {
+        self.commits.forget(oldest_ns, shown_ns, |commit| {
             let mut replicas = nodes.iter().filter(|node| node.role == Role::Replica);
             replicas.all(|node| positions.applied(&node.name, &commit.place, oldest_ns, oldest_ns) == Applied::Yes)
         });
@@ -374,10 +392,10 @@ impl<'a> Judging<'a> {
 
     /// The verdicts that need the commits before and during the request.
     fn conclude(&self, pending: &mut Pending) {
-        let Pending { row, scope, reads, read, end_ns } = pending;
+        let Pending { row, scope, reads, read, as_of, end_ns } = pending;
         let session = row.session.cast_unsigned();
-        row.history = self.commits.history(scope, row.start_ns).cast_signed();
-        row.concurrent = !scope.is_empty() && self.commits.concurrent(scope, row.start_ns, *end_ns, session);
+        row.history = self.commits.history(scope, as_of.from_ns).cast_signed();
+        row.concurrent = !scope.is_empty() && self.commits.concurrent(scope, as_of.from_ns, as_of.to_ns, session);
         let mut tainted = self.tainted.iter().filter(|(table, (since_ns, _))| {
             let named = match scope {
                 Scope::Any => true,
@@ -388,8 +406,8 @@ impl<'a> Judging<'a> {
         row.tainted = tainted.next().map(|(_, (_, why))| why.clone());
         row.unknown_writes = !scope.is_empty() && self.unknown_writes_ns.is_some_and(|since_ns| since_ns < *end_ns);
         let Some(Moment { node, sent_ns, start_ns, end_ns }) = *read else { return };
-        let Some(name) = self.names.get(node) else { return };
-        let read = Read { node: name, session, scope: reads, sent_ns, start_ns, end_ns };
+        let Some(node) = self.names.get(node) else { return };
+        let read = Read { node, session, scope: reads, sent_ns, start_ns, end_ns };
         // A write of its own open transaction, which it has missed for certain, may not be the oldest that it missed.
         let missed_own = row.staleness.is_some();
         match judge(&read, &self.commits, &self.positions) {

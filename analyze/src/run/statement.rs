@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use splitproof_capture::sql::StatementKind;
 
-use crate::intent::{Profile, StatementProfile};
+use crate::intent::{Profile, StatementProfile, Variation};
 use crate::staleness::Scope;
 
 /// The names that a session gives to statements.
@@ -34,6 +34,8 @@ pub struct Statement {
     pub varies: Option<Arc<str>>,
     /// Written tables whose new rows may differ each time, and why.
     pub written_vary: BTreeMap<Arc<str>, Arc<str>>,
+    /// Those among them whose rows differ only where the statement leaves a key to the server.
+    pub keys_asked: Vec<Arc<str>>,
     /// True when it makes a routine, a trigger or a rule.
     pub redefines: bool,
     /// A name that it gives or uses.
@@ -142,6 +144,11 @@ impl Statement {
         self.writes.extend(effects.writes.iter().cloned());
         self.writes_any |= effects.writes_any;
         for (table, why) in &effects.written_vary {
+            // In a body that it calls, the server does not tell which key that was.
+            let own = statement.determinism.written.as_ref() == Some(why);
+            if own && matches!(why, Variation::AskedKey(_)) {
+                self.keys_asked.push(table.clone());
+            }
             self.written_vary.entry(table.clone()).or_insert_with(|| why.to_string().into());
         }
         self.redefines |= redefines(&facts.kind);

@@ -53,19 +53,30 @@ struct Entry {
     history: u64,
 }
 
+/// What is left of a commit that every replica has, while an answer may show the state before it.
+#[derive(Clone, Copy, Debug)]
+struct Past {
+    start_ns: i64,
+    end_ns: i64,
+    session: Option<u64>,
+    history: u64,
+}
+
 /// Commits on one table, by their end.
 #[derive(Debug, Default)]
 struct Table {
-    settled: VecDeque<Entry>,
-    /// Digest of what was forgotten, and of all when nothing is settled.
+    /// Digest of what was forgotten, and of all when nothing is kept.
     forgotten: u64,
+    past: VecDeque<Past>,
+    settled: VecDeque<Entry>,
     recent: BTreeMap<(i64, u64), Arc<Commit>>,
 }
 
 /// Every commit that may still matter.
 ///
 /// Commits on tables that are not known stand under a name of their own and are looked at for every table. Memory grows with
-/// the commits that a replica has not applied yet.
+/// the commits that a replica has not applied yet; what is kept of others, for the oldest state that an answer may show, is
+/// small.
 #[derive(Debug, Default)]
 pub struct Commits {
     tables: HashMap<Arc<str>, Table>,
@@ -96,13 +107,18 @@ impl Commits {
         }
     }
 
-    /// Forgets settled commits that ended before this time and of which `applied` says that every replica has them.
-    pub fn forget(&mut self, before_ns: i64, applied: impl Fn(&Commit) -> bool) {
+    /// Forgets settled commits that ended before this time and of which `applied` says that every replica has them. Of those
+    /// that ended after `shown_ns`, history and concurrency can still be asked for.
+    pub fn forget(&mut self, before_ns: i64, shown_ns: i64, applied: impl Fn(&Commit) -> bool) {
         for table in self.tables.values_mut().chain([&mut self.any]) {
-            while let Some(entry) =
+            while let Some(Entry { commit, history }) =
                 table.settled.pop_front_if(|entry| entry.commit.place.end_ns < before_ns && applied(&entry.commit))
             {
-                table.forgotten = entry.history;
+                let Place { start_ns, end_ns, .. } = commit.place;
+                table.past.push_back(Past { start_ns, end_ns, session: commit.session, history });
+            }
+            while let Some(past) = table.past.pop_front_if(|past| past.end_ns < shown_ns) {
+                table.forgotten = past.history;
             }
         }
     }
@@ -154,7 +170,7 @@ impl Table {
                 break;
             }
             let commit = first.remove();
-            let mut history = self.settled.back().map_or(self.forgotten, |entry| entry.history);
+            let mut history = self.settled.back().map_or_else(|| self.past(), |entry| entry.history);
             for &(session, seq) in &commit.writes {
                 history = mix(history, mix(session, u64::from(seq)));
             }
@@ -162,17 +178,28 @@ impl Table {
         }
     }
 
+    /// Digest of everything that is not settled any more.
+    fn past(&self) -> u64 {
+        self.past.back().map_or(self.forgotten, |past| past.history)
+    }
+
     fn history(&self, before_ns: i64) -> u64 {
-        let count = self.settled.partition_point(|entry| entry.commit.place.end_ns < before_ns);
-        count.checked_sub(1).and_then(|at| self.settled.get(at)).map_or(self.forgotten, |entry| entry.history)
+        let settled = self.settled.partition_point(|entry| entry.commit.place.end_ns < before_ns);
+        if let Some(entry) = settled.checked_sub(1).and_then(|at| self.settled.get(at)) {
+            return entry.history;
+        }
+        let past = self.past.partition_point(|past| past.end_ns < before_ns);
+        past.checked_sub(1).and_then(|at| self.past.get(at)).map_or(self.forgotten, |past| past.history)
     }
 
     fn concurrent(&self, start_ns: i64, end_ns: i64, session: u64) -> bool {
-        let overlaps = |commit: &Commit| {
-            commit.place.end_ns >= start_ns && commit.place.start_ns <= end_ns && commit.session != Some(session)
-        };
-        let settled = self.settled.iter().rev().take_while(|entry| entry.commit.place.end_ns >= start_ns);
-        settled.map(|entry| &*entry.commit).chain(self.recent.values().map(|commit| &**commit)).any(overlaps)
+        let settled = self.settled.iter().rev().map(|entry| &*entry.commit);
+        let recent = self.recent.values().map(|commit| &**commit);
+        let settled = settled.take_while(|commit| commit.place.end_ns >= start_ns);
+        let known = settled.chain(recent).map(|commit| (commit.place.start_ns, commit.place.end_ns, commit.session));
+        let past = self.past.iter().rev().take_while(|past| past.end_ns >= start_ns);
+        let past = past.map(|past| (past.start_ns, past.end_ns, past.session));
+        past.chain(known).any(|(from_ns, to_ns, by)| to_ns >= start_ns && from_ns <= end_ns && by != Some(session))
     }
 }
 

@@ -308,6 +308,49 @@ fn a_race_of_the_workload_is_reordered_not_a_mismatch() {
     assert_eq!((found.answers.counts.reordered, found.answers.counts.mismatch), (1, 0));
 }
 
+/// PostgreSQL manual, "Repeatable Read Isolation Level".
+#[test]
+fn a_repeatable_read_transaction_shows_the_state_at_its_first_read() {
+    let text = |level: &str, write: u32, sum: u32| {
+        format!(
+            "2 {write}..{} UPDATE stock SET n = 2 -> P2 | affected=1
+             1 30..32 BEGIN ISOLATION LEVEL {level} -> P1
+             1 34..36 SELECT total FROM orders -> P1 | sum=7 rows=1
+             1 50..52 SELECT n FROM stock -> P1 | sum={sum} rows=1
+             1 54..56 COMMIT -> P1",
+            write + 2
+        )
+    };
+    let differ = |level: &str, one: (u32, u32), other: (u32, u32)| {
+        let [one, other] = [one, other].map(|(write, sum)| with_positions(&text(level, write, sum)));
+        let counts = run(&one, &other).answers.counts;
+        (counts.reordered, counts.mismatch)
+    };
+    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+        assert_eq!(differ(level, (10, 2), (40, 1)), (1, 0), "{level}: the write came first in one run only");
+        assert_eq!(differ(level, (40, 1), (40, 2)), (0, 1), "{level}: it came too late in both");
+    }
+    assert_eq!(differ("READ COMMITTED", (10, 2), (40, 1)), (0, 1));
+}
+
+#[test]
+fn a_state_that_a_transaction_keeps_is_as_stale_as_its_first_read() {
+    let text = |level: &str| {
+        format!(
+            "{}
+            1 22..23 BEGIN ISOLATION LEVEL {level} READ ONLY -> S1
+            1 24..26 SELECT n FROM stock -> S1 | sum=1 rows=1
+            2 30..32 UPDATE stock SET n = 2 -> P2 | affected=1
+            1 60..62 SELECT n FROM stock -> S1 | sum=1 rows=1
+            1 64..66 COMMIT -> S1",
+            paused(200)
+        )
+    };
+    assert_eq!(alone(&text("READ COMMITTED")).candidate.stale_reads.len(), 1);
+    let kept = alone(&text("REPEATABLE READ")).candidate;
+    assert!(kept.stale_reads.is_empty() && kept.unknowns.staleness.is_empty(), "{:?}", kept.stale_reads);
+}
+
 #[test]
 fn nondeterministic_answers_are_named_with_the_reason() {
     let text = |sum: u32| {
@@ -323,6 +366,19 @@ fn nondeterministic_answers_are_named_with_the_reason() {
     let whys: Vec<&str> = found.answers.nondeterministic.iter().map(|shape| shape.why.as_str()).collect();
     assert_eq!(whys.len(), 3, "the read of orders is not itself nondeterministic: {whys:?}");
     assert!(whys.iter().any(|why| why.contains("clock")), "{whys:?}");
+}
+
+#[test]
+fn no_default_is_taken_where_a_value_is_given_or_the_insert_fails() {
+    let text = |sum: u32| {
+        with_positions(&format!(
+            "1 10..12 INSERT INTO orders (id, total) VALUES (7, 5) -> P1 | affected=1
+             1 14..16 INSERT INTO orders (total) VALUES (-1) -> P1 | error=23514
+             1 40..42 SELECT id, total FROM orders ORDER BY id -> P1 | sum={sum} rows=1"
+        ))
+    };
+    let counts = run(&text(1), &text(2)).answers.counts;
+    assert_eq!((counts.mismatch, counts.nondeterministic), (1, 0), "{counts:?}");
 }
 
 #[test]

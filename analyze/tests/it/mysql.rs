@@ -139,6 +139,58 @@ fn staleness_is_judged_by_sequence_numbers() {
     assert_eq!((found.candidate.stale_reads.len(), found.candidate.unknowns.is_empty()), (0, false));
 }
 
+/// REPEATABLE READ, the default: what a transaction reads is the state that it found at its first read. (MySQL manual, "Consistent
+/// Nonlocking Reads".)
+#[test]
+fn a_transaction_shows_the_state_at_its_first_read() {
+    let text = |before: &str, write: u32, sum: u32| {
+        format!(
+            "{}{before}
+            2 {write}..{} UPDATE stock SET n = 2 -> P2 | affected=1
+            1 30..32 BEGIN -> P1
+            1 34..36 SELECT total FROM orders -> P1 | sum=7 rows=1
+            1 50..52 SELECT n FROM stock -> P1 | sum={sum} rows=1
+            1 54..56 COMMIT -> P1",
+            positions(200),
+            write + 2
+        )
+    };
+    let differ = |before: &str, one: (u32, u32), other: (u32, u32)| {
+        let counts = run(&text(before, one.0, one.1), &text(before, other.0, other.1)).answers.counts;
+        (counts.reordered, counts.mismatch)
+    };
+    assert_eq!(differ("", (10, 2), (40, 1)), (1, 0), "the write came first in one run only");
+    assert_eq!(differ("", (10, 2), (10, 1)), (0, 1), "it came first in both");
+    assert_eq!(differ("", (40, 1), (40, 2)), (0, 1), "it came too late in both");
+    let committed = "1 5..7 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED -> P1 S1";
+    assert_eq!(differ(committed, (10, 2), (40, 1)), (0, 1), "each read shows the newest state");
+    // It locks what it reads, and so reads the newest state as well.
+    let serializable = "1 5..7 SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE -> P1 S1";
+    assert_eq!(differ(serializable, (10, 2), (40, 1)), (0, 1));
+}
+
+/// A transaction's own changes stand on the newest rows, which others may have written since its state was taken.
+#[test]
+fn own_changes_show_what_others_wrote_in_between() {
+    let text = |write: u32, sum: u32| {
+        format!(
+            "{}
+            2 {write}..{} UPDATE stock SET n = n * 2 -> P2 | affected=1
+            1 30..32 BEGIN -> P1
+            1 34..36 SELECT n FROM stock -> P1 | sum=1 rows=1
+            1 50..52 UPDATE stock SET n = n + 1 -> P1 | affected=1
+            1 54..56 SELECT n FROM stock -> P1 | sum={sum} rows=1
+            1 58..60 COMMIT -> P1",
+            positions(200),
+            write + 2
+        )
+    };
+    let counts = run(&text(40, 3), &text(70, 2)).answers.counts;
+    assert_eq!((counts.reordered, counts.mismatch), (1, 0));
+    let counts = run(&text(70, 3), &text(70, 2)).answers.counts;
+    assert_eq!((counts.reordered, counts.mismatch), (0, 1));
+}
+
 /// A temporary table on a replica holds what no replication brings.
 #[test]
 fn what_is_in_a_temporary_table_is_not_stale() {

@@ -176,11 +176,29 @@ fn forgetting_applied_commits_keeps_the_history() {
     let scope = tables(&["t"]);
     let before = history.commits.history(&scope, ms("50"));
     let positions = history.positions.clone();
-    history
-        .commits
-        .forget(ms("50"), |commit| positions.applied("standby", &commit.place, ms("50"), ms("50")) == Applied::Yes);
+    history.commits.forget(ms("50"), ms("50"), |commit| {
+        positions.applied("standby", &commit.place, ms("50"), ms("50")) == Applied::Yes
+    });
     assert_eq!(history.commits.history(&scope, ms("50")), before);
     assert!(matches!(history.read(2, "t", "45", "46"), Staleness::Stale(_)), "the unapplied one is kept");
-    history.commits.forget(ms("50"), |_| true);
+    history.commits.forget(ms("50"), ms("50"), |_| true);
     assert_eq!(history.commits.history(&scope, ms("50")), before);
+}
+
+#[test]
+fn a_state_before_an_applied_commit_can_still_be_asked_for() {
+    let history =
+        || History::new("").commit(1, &["t"], "1", "2").commit(1, &["t"], "22", "23").commit(1, &["t"], "32", "33");
+    let (whole, mut forgetful) = (history(), history());
+    forgetful.commits.forget(ms("50"), ms("20"), |_| true);
+    let forgetful = forgetful.commit(1, &["t"], "52", "53");
+    let (whole, scope) = (whole.commit(1, &["t"], "52", "53"), tables(&["t"]));
+    for at in ["20", "30", "40", "60"] {
+        let digest = |history: &History| history.commits.history(&scope, ms(at));
+        assert_eq!(digest(&forgetful), digest(&whole), "{at}");
+    }
+    for (start, end, expected) in [("21", "24", true), ("24", "31", false), ("30", "40", true), ("34", "40", false)] {
+        assert_eq!(forgetful.commits.concurrent(&scope, ms(start), ms(end), 2), expected, "{start}..{end}");
+    }
+    assert!(!forgetful.commits.concurrent(&scope, ms("21"), ms("24"), 1), "its own");
 }

@@ -30,6 +30,10 @@ pub struct Statement {
     /// Tables that it changes, locks or defines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<Relation>,
+    /// Columns that an INSERT or REPLACE names and gives values to, unless its text asks for a DEFAULT somewhere. Empty when
+    /// that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<String>,
     /// Functions and procedures that it calls, at any depth; operators and casts are not looked into.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<Function>,
@@ -79,6 +83,7 @@ impl Statement {
             effect,
             reads: Vec::new(),
             writes: Vec::new(),
+            given: Vec::new(),
             functions: Vec::new(),
             surroundings: Vec::new(),
             settings: Vec::new(),

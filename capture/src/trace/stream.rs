@@ -23,8 +23,10 @@ use super::writer::Options;
 
 /// Rows that travel to the thread together.
 const BATCH: usize = 256;
-/// Batches that may wait before the source has to.
-const QUEUE: usize = 16;
+/// Bytes of their unbounded parts after which rows travel though they are fewer.
+const BATCH_BYTES: usize = 1 << 20;
+/// Batches that may wait before the source has to: as many rows as a fast source brings while the thread writes a file.
+const QUEUE: usize = 64;
 /// Data of one request beyond this is not kept: a column of a file is limited to 2 GiB.
 const MAX_REQUEST_BYTES: usize = 512 << 20;
 
@@ -80,12 +82,19 @@ impl Shared {
     }
 }
 
+/// Requests that travel together, and the bytes of their unbounded parts.
+#[derive(Default)]
+struct Batch {
+    rows: Vec<Request>,
+    bytes: usize,
+}
+
 /// The sending side: takes requests, in the order in which they finish.
 pub(crate) struct Stream {
     node: Option<String>,
     shared: Arc<Shared>,
     /// Requests that wait for their batch to fill; the thread empties it when a flush is due by time.
-    waiting: Arc<Mutex<Vec<Request>>>,
+    waiting: Arc<Mutex<Batch>>,
     batches: Option<SyncSender<Vec<Request>>>,
     thread: Option<JoinHandle<()>>,
     oversized: u64,
@@ -98,7 +107,7 @@ impl Stream {
             None => directory::REQUESTS.to_string(),
         };
         let (sender, receiver) = sync_channel(QUEUE);
-        let waiting = Arc::new(Mutex::new(Vec::with_capacity(BATCH)));
+        let waiting = Arc::new(Mutex::new(Batch::default()));
         let filler = Filler {
             shared: shared.clone(),
             waiting: waiting.clone(),
@@ -124,7 +133,7 @@ impl Stream {
     }
 
     pub(crate) fn push(&mut self, mut request: Request) {
-        let bytes = weight(&request);
+        let mut bytes = weight(&request);
         if bytes > MAX_REQUEST_BYTES {
             // Only COPY data, or a text or parameter that no server accepts, can get here.
             (request.copy_data, request.copy_lengths) = (Vec::new(), Vec::new());
@@ -133,14 +142,20 @@ impl Stream {
                 (request.sql, request.sql_raw) = (None, None);
             }
             request.truncated = true;
-            self.oversized += (bytes - weight(&request)) as u64;
+            let kept = weight(&request);
+            self.oversized += (bytes - kept) as u64;
+            bytes = kept;
         }
         let mut waiting = lock(&self.waiting);
-        waiting.push(request);
-        if waiting.len() >= BATCH {
-            let batch = std::mem::replace(&mut *waiting, Vec::with_capacity(BATCH));
+        if waiting.rows.is_empty() {
+            waiting.rows.reserve_exact(BATCH);
+        }
+        waiting.rows.push(request);
+        waiting.bytes += bytes;
+        if waiting.rows.len() >= BATCH || waiting.bytes >= BATCH_BYTES {
+            let batch = std::mem::take(&mut *waiting);
             drop(waiting);
-            self.send(batch);
+            self.send(batch.rows);
         }
     }
 
@@ -162,8 +177,8 @@ impl Stream {
     /// Writes everything that is left.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         let batch = std::mem::take(&mut *lock(&self.waiting));
-        if !batch.is_empty() {
-            self.send(batch);
+        if !batch.rows.is_empty() {
+            self.send(batch.rows);
         }
         self.batches = None;
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
@@ -202,7 +217,7 @@ fn weight(request: &Request) -> usize {
 /// The thread's side: collects columns, and writes a file when there is enough.
 struct Filler {
     shared: Arc<Shared>,
-    waiting: Arc<Mutex<Vec<Request>>>,
+    waiting: Arc<Mutex<Batch>>,
     node: Option<String>,
     stem: String,
     flush_rows: usize,
@@ -229,7 +244,7 @@ impl Filler {
             };
             let batch = match received {
                 Ok(batch) => batch,
-                Err(RecvTimeoutError::Timeout) => std::mem::take(&mut *lock(&self.waiting)),
+                Err(RecvTimeoutError::Timeout) => std::mem::take(&mut *lock(&self.waiting)).rows,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             for request in &batch {

@@ -132,7 +132,7 @@ impl Session {
     pub(super) fn set(&mut self, name: &str, value: Option<&str>, local: bool) {
         let fresh = Revertible::default();
         let read_only = || value.map_or(fresh.read_only, is_on);
-        let isolation = || value.and_then(Isolation::from_name).unwrap_or(fresh.isolation);
+        let isolation = || value.and_then(Isolation::from_name);
         match (name, &mut self.transaction) {
             ("transaction_read_only", Some(transaction)) => transaction.read_only = read_only(),
             ("transaction_isolation", Some(transaction)) => transaction.isolation = isolation(),
@@ -144,7 +144,7 @@ impl Session {
 
     fn set_defaults(&mut self, mode: TransactionMode) {
         self.state.read_only = mode.read_only.unwrap_or(self.state.read_only);
-        self.state.isolation = mode.isolation.unwrap_or(self.state.isolation);
+        self.state.isolation = mode.isolation.or(self.state.isolation);
     }
 
     fn discard(&mut self, what: Discard) {
@@ -175,7 +175,7 @@ impl Session {
             !own || (commit && cursor.hold)
         });
         if chain {
-            let (read_only, isolation) = (Some(transaction.read_only), Some(transaction.isolation));
+            let (read_only, isolation) = (Some(transaction.read_only), transaction.isolation);
             self.begin(TransactionMode { read_only, isolation });
         }
     }

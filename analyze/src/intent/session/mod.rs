@@ -168,10 +168,10 @@ impl Session {
 /// The verdict on a text of several statements: it goes to one place as a whole, so the most demanding one decides.
 fn join(one: Verdict, other: Verdict) -> Verdict {
     let (either, on_primary) = (one.either && other.either, one.on_primary || other.on_primary);
-    let transaction = other.transaction.or(one.transaction);
+    let (transaction, snapshot) = (other.transaction.or(one.transaction), one.snapshot || other.snapshot);
     let (mut verdict, second) = if other.intent > one.intent { (other, one) } else { (one, other) };
     if verdict.intent == Intent::Replica {
         verdict.either = either;
     }
-    Verdict { on_primary, transaction, pin: verdict.pin.or(second.pin), control: None, ..verdict }
+    Verdict { on_primary, transaction, snapshot, pin: verdict.pin.or(second.pin), control: None, ..verdict }
 }

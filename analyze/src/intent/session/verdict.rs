@@ -56,8 +56,8 @@ impl Session {
         let verdict = Verdict::new(Intent::Same, Reason::TransactionControl);
         let serializable = match &statement.facts.kind {
             StatementKind::Begin(mode) if self.transaction.is_none() => {
-                let isolation = mode.isolation.or(self.next.isolation).unwrap_or(self.state.isolation);
-                isolation == Isolation::Serializable
+                let isolation = mode.isolation.or(self.next.isolation).or(self.state.isolation);
+                isolation == Some(Isolation::Serializable)
             }
             StatementKind::SetTransaction(mode) => mode.isolation == Some(Isolation::Serializable),
             _ => false,
@@ -261,43 +261,32 @@ impl Session {
         let Some(transaction) = &mut self.transaction else {
             return match verdict.intent {
                 Intent::Replica
-                    if self.rules.replica_refuses_serializable && self.state.isolation == Isolation::Serializable =>
+                    if self.rules.replica_refuses_serializable
+                        && self.state.isolation == Some(Isolation::Serializable) =>
                 {
                     Verdict::new(Intent::Primary, Reason::Serializable)
                 }
                 _ => verdict,
             };
         };
-        let number = Some(transaction.number);
+        let (number, snapshot) = (Some(transaction.number), transaction.keeps_snapshot(self.rules));
         transaction.wrote |= matches!(verdict.intent, Intent::Primary | Intent::Unknown) || verdict.on_primary;
-        match verdict.intent {
-            Intent::Replica | Intent::Same if transaction.is_serializable() && verdict.control.is_none() => Verdict {
-                transaction: number,
-                pin: verdict.pin.or(Some(Pin::Transaction)),
-                ..Verdict::new(Intent::Primary, serializable)
-            },
+        let pin = verdict.pin.clone().or(Some(Pin::Transaction));
+        let verdict = match verdict.intent {
+            Intent::Replica | Intent::Same if transaction.is_serializable() && verdict.control.is_none() => {
+                Verdict::new(Intent::Primary, serializable)
+            }
             Intent::Replica if transaction.read_only => Verdict {
-                transaction: number,
-                pin: verdict.pin.or(Some(Pin::Transaction)),
                 reason: if verdict.either { verdict.reason } else { Reason::ReadOnlyTransaction },
                 ..Verdict { either: verdict.either, ..Verdict::new(Intent::Replica, Reason::Read) }
             },
-            Intent::Replica => Verdict {
-                transaction: number,
-                pin: verdict.pin.or(Some(Pin::Transaction)),
-                on_primary: transaction.needs_primary(),
-                ..Verdict::new(Intent::Same, Reason::InTransaction)
-            },
-            Intent::Same => Verdict {
-                transaction: number,
-                on_primary: verdict.on_primary || transaction.needs_primary(),
-                pin: verdict.pin.or(Some(Pin::Transaction)),
-                ..verdict
-            },
-            Intent::Primary | Intent::Unknown | Intent::All | Intent::None => {
-                Verdict { transaction: number, pin: verdict.pin.or(Some(Pin::Transaction)), ..verdict }
+            Intent::Replica => {
+                Verdict { on_primary: transaction.needs_primary(), ..Verdict::new(Intent::Same, Reason::InTransaction) }
             }
-        }
+            Intent::Same => Verdict { on_primary: verdict.on_primary || transaction.needs_primary(), ..verdict },
+            Intent::Primary | Intent::Unknown | Intent::All | Intent::None => verdict,
+        };
+        Verdict { transaction: number, snapshot, pin, ..verdict }
     }
 }
 

@@ -89,6 +89,11 @@ fn answers_that_differ_each_time_are_named() {
         Some(Variation::Default("audit.id".into()))
     );
     assert_eq!(writes_vary("INSERT INTO audit (what) VALUES ('x')"), Some(Variation::Default("audit.id".into())));
+    assert_eq!(writes_vary("INSERT INTO audit (id, what) VALUES (7, 'x')"), None, "no default is taken");
+    assert_eq!(
+        writes_vary("INSERT INTO audit (id, what) VALUES (DEFAULT, 'x')"),
+        Some(Variation::Default("audit.id".into()))
+    );
     assert_eq!(writes_vary("UPDATE users SET seen = now()"), Some(Variation::Time));
     assert_eq!(varies("UPDATE users SET seen = now()"), None);
     assert_eq!(writes_vary("UPDATE users SET name = 'x'"), None);

@@ -300,6 +300,9 @@ fn answers_that_differ_each_time_are_named() {
     assert_eq!(varies("SHOW TABLES"), None);
     assert_eq!(varies("SELECT * FROM users LIMIT 1"), Some(Variation::ArbitraryRows));
     assert_eq!(writes_vary("INSERT INTO audit (what) VALUES ('x')"), Some(Variation::Default("audit.id".into())));
+    let asked = Some(Variation::AskedKey("audit.id".into()));
+    assert_eq!(writes_vary("INSERT INTO audit (ID, at) VALUES (NULL, '2020-01-01')"), asked, "NULL asks for a key");
+    assert_eq!(writes_vary("INSERT INTO audit (id) VALUES (7)"), Some(Variation::Default("audit.at".into())));
     assert_eq!(writes_vary("UPDATE audit SET what = 'x'"), Some(Variation::Default("audit.at".into())));
     assert_eq!(writes_vary("DELETE FROM audit"), None);
 }

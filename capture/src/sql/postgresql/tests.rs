@@ -166,6 +166,23 @@ fn details() {
 }
 
 #[test]
+fn columns_that_are_given_values() {
+    for (sql, given) in [
+        ("INSERT INTO t (a, \"B\") VALUES ($1, 2)", vec!["a", "B"]),
+        ("INSERT INTO t (a) SELECT 1 RETURNING b", vec!["a"]),
+        ("INSERT INTO t (a) OVERRIDING SYSTEM VALUE VALUES (1)", vec!["a"]),
+        ("INSERT INTO t (a) OVERRIDING USER VALUE VALUES (1)", vec![]),
+        ("INSERT INTO t (a, b) VALUES (1, DEFAULT)", vec![]),
+        ("INSERT INTO t VALUES (1, 2)", vec![]),
+        ("INSERT INTO t DEFAULT VALUES", vec![]),
+        ("WITH x AS (INSERT INTO u (a) VALUES (1) RETURNING a) SELECT a FROM x", vec![]),
+        ("UPDATE t SET a = 1", vec![]),
+    ] {
+        assert_eq!(one(sql).given, given, "{sql}");
+    }
+}
+
+#[test]
 fn session_and_transaction_statements() {
     let mode = |read_only, isolation| TransactionMode { read_only, isolation };
     let text = |text: &str| Some(text.to_owned());

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use pg_query::NodeEnum;
-use pg_query::protobuf::{LockClauseStrength, SqlValueFunctionOp};
+use pg_query::protobuf::{LockClauseStrength, OverridingKind, SqlValueFunctionOp};
 use serde_json::{Map, Value};
 
 use super::constant::boolean;
@@ -22,6 +22,9 @@ pub(super) fn found_below(node: &NodeEnum, kind: StatementKind) -> Statement {
     walk.statement.reads = walk.reads.into_iter().collect();
     walk.statement.functions = walk.functions.into_iter().collect();
     walk.statement.surroundings = walk.surroundings.into_iter().collect();
+    if walk.asks_for_default {
+        walk.statement.given.clear();
+    }
     walk.statement
 }
 
@@ -34,6 +37,8 @@ struct Walk {
     names: Vec<String>,
     /// How many common table expressions enclose the walk.
     within: u32,
+    /// DEFAULT stands somewhere in place of a value.
+    asks_for_default: bool,
 }
 
 impl Default for Walk {
@@ -45,6 +50,7 @@ impl Default for Walk {
             surroundings: BTreeSet::new(),
             names: Vec::new(),
             within: 0,
+            asks_for_default: false,
         }
     }
 }
@@ -95,6 +101,7 @@ impl Walk {
                 let op = number(fields.get("op")).and_then(|op| SqlValueFunctionOp::try_from(op).ok());
                 self.surroundings.extend(op.and_then(value_function).map(str::to_owned));
             }
+            "SetToDefault" => self.asks_for_default = true,
             "TypeCast" => {
                 self.time_literal(fields);
                 self.value(body);
@@ -145,6 +152,9 @@ impl Walk {
             self.statement.writes.push(relation);
         }
         self.statement.modifying_cte |= self.within > 0;
+        if self.within == 0 {
+            self.given(fields);
+        }
         self.statement.returning |= !is_absent(fields.get("returning_clause"));
         let rest: Map<_, _> = fields
             .iter()
@@ -152,6 +162,16 @@ impl Walk {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         self.object(&rest);
+    }
+
+    /// The columns of an INSERT, unless it says itself that values for some of them do not count.
+    fn given(&mut self, fields: &Map<String, Value>) {
+        let overriding = number(fields.get("override")).and_then(|kind| OverridingKind::try_from(kind).ok());
+        if overriding != Some(OverridingKind::OverridingUserValue) {
+            let columns = list(fields.get("cols")).filter_map(|node| untag(node, "ResTarget"));
+            let names = columns.filter_map(|column| text(column.get("name"))).map(str::to_owned);
+            self.statement.given.extend(names);
+        }
     }
 
     fn function(&mut self, fields: &Map<String, Value>) {

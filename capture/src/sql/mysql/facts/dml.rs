@@ -49,16 +49,41 @@ pub(super) fn insert(mut cursor: Cursor<'_, '_>) -> Result<Statement, String> {
     let source = cursor.source;
     let is_query =
         |at| source.is_any(at, &["select", "with", "values", "table"]) || source.kind(at) == Some(Kind::Open);
+    let mut given = Vec::new();
     if cursor.kind() == Some(Kind::Open) && !is_query(cursor.at + 1) {
+        let list = cursor.from(cursor.at + 1);
         cursor.skip_parenthesis();
+        given = columns(Cursor { end: cursor.at.saturating_sub(1), ..list });
     }
     let clause = if cursor.is("set") { Clause::Expression } else { Clause::Start };
+    if clause == Clause::Expression {
+        let list = cursor.from(cursor.at + 1);
+        given = columns(Cursor { end: list.find(|at| source.is_any(at, &["on", "returning"])), ..list });
+    }
+    if (cursor.at..cursor.end).any(|at| source.is(at, "default")) {
+        given.clear();
+    }
     let mut walker = writer(cursor, kind, None);
     walker.found.writes.push(target);
+    walker.found.given = given;
     walker.run(cursor.at, cursor.end, clause);
     let mut statement = finish(walker, |_| false);
     statement.ordered = false;
     Ok(statement)
+}
+
+/// The columns of a list, or of a list of assignments.
+fn columns(mut cursor: Cursor<'_, '_>) -> Vec<String> {
+    let source = cursor.source;
+    let mut columns = Vec::new();
+    while !cursor.done() {
+        let comma = cursor.find(|at| source.kind(at) == Some(Kind::Comma));
+        let end = Cursor { end: comma, ..cursor }.find(|at| matches!(source.text(at), "=" | ":="));
+        // Its table and schema may stand before it.
+        columns.extend(end.checked_sub(1).and_then(|at| source.name(at)));
+        cursor.at = comma + 1;
+    }
+    columns
 }
 
 /// UPDATE of one or several tables: those are written whose columns SET assigns. Where a column does not say whose it

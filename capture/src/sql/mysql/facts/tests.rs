@@ -416,6 +416,23 @@ fn what_cannot_be_read_is_an_error_with_its_place() {
 }
 
 #[test]
+fn columns_that_are_given_values() {
+    for (sql, given) in [
+        ("INSERT INTO t (a, `b c`, t.d, s.t.e) VALUES (1, 2, 3, 4)", vec!["a", "b c", "d", "e"]),
+        ("REPLACE t (a) SELECT 1", vec!["a"]),
+        ("INSERT t SET a = f(1, 2), t.b := 3 ON DUPLICATE KEY UPDATE c = 4", vec!["a", "b"]),
+        ("INSERT INTO t (a, b) VALUES (1, DEFAULT)", vec![]),
+        ("INSERT INTO t (a, b) VALUES (1, 2) ON DUPLICATE KEY UPDATE b = DEFAULT", vec![]),
+        ("INSERT INTO t VALUES (1, 2)", vec![]),
+        ("INSERT INTO t () VALUES ()", vec![]),
+        ("INSERT INTO t (SELECT a FROM u)", vec![]),
+        ("UPDATE t SET a = 1", vec![]),
+    ] {
+        assert_eq!(one(sql).given, given, "{sql}");
+    }
+}
+
+#[test]
 fn nesting_of_any_depth_is_read() {
     let deep = 20_000;
     let sql = format!("SELECT {}1{} FROM t", "(".repeat(deep), ")".repeat(deep));
