@@ -31,7 +31,7 @@ mod time;
 pub use error::Error;
 pub use format::{Format, Settings};
 pub use postgresql::{InvalidPrefix, Prefix};
-pub use source::{Control, Ended, Overlap, Progress, Source};
+pub use source::{Control, Ended, Observer, Overlap, Progress, Source};
 pub use statistics::Statistics;
 pub use time::Zone;
 

@@ -40,13 +40,16 @@ pub struct Progress<'a> {
     pub total_bytes: Option<u64>,
 }
 
+/// Hears how far a source has come.
+pub type Observer = dyn FnMut(Progress<'_>);
+
 /// How to stop a source and to watch it.
 #[derive(Default)]
 pub struct Control {
     /// Stops the source when it becomes true.
     pub stop: Option<Arc<AtomicBool>>,
     /// Called a few times a second at most.
-    pub progress: Option<Box<dyn FnMut(Progress<'_>)>>,
+    pub progress: Option<Box<Observer>>,
 }
 
 /// How a source ended.

@@ -155,12 +155,12 @@ impl Layout {
         }
         let Some(right) = right.get(1..) else { return Some(fields) };
         let with_command: Vec<Column> = right.iter().copied().chain([Column::Command]).collect();
-        [&with_command[..], right].into_iter().find_map(|right| self.from_right(rest?, right, fields))
+        [&with_command[..], right].into_iter().find_map(|right| self.read_from_right(rest?, right, fields))
     }
 
     /// Splits a query and what stands behind it. Where an error message holds separators, they are the fewest with which the other
     /// columns are what they should be.
-    fn from_right<'a>(&self, text: &'a [u8], right: &[Column], fields: Fields<'a>) -> Option<Fields<'a>> {
+    fn read_from_right<'a>(&self, text: &'a [u8], right: &[Column], fields: Fields<'a>) -> Option<Fields<'a>> {
         let within = if right.contains(&Column::Error) { IN_MESSAGE } else { 0 };
         (0..=within).find_map(|within| {
             let mut fields = fields;

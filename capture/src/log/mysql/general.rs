@@ -157,7 +157,9 @@ impl Reader for General {
             out.lost(Loss::LogMalformed);
         }
         // The server ends every entry with a newline; of one that was being read, there may be more.
-        if (!ended || input.is_stopped()) && let Open::Entry(_) = std::mem::replace(&mut self.open, Open::Nothing) {
+        if (!ended || input.is_stopped())
+            && let Open::Entry(_) = std::mem::replace(&mut self.open, Open::Nothing)
+        {
             out.entry(input, None);
             out.lost(Loss::LogTruncated);
         }

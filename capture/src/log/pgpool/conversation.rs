@@ -124,7 +124,8 @@ impl Conversations {
     fn session(&mut self, entry: &Entry<'_>, out: &Records<'_>) -> &mut Session<State> {
         let session = self.sessions.get(entry.process);
         let told = |name: Option<&[u8]>| {
-            name.filter(|name| !name.is_empty() && !matches!(*name, b"[unknown]" | b"child")).map(|name| out.intern(name))
+            name.filter(|name| !name.is_empty() && !matches!(*name, b"[unknown]" | b"child"))
+                .map(|name| out.intern(name))
         };
         let context = &mut session.context;
         context.application = told(entry.application).or_else(|| context.application.take());

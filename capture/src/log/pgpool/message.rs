@@ -30,13 +30,23 @@ pub(super) enum Message<'a> {
 /// A message of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Front<'a> {
-    Query { sql: &'a [u8] },
-    Parse { name: &'a [u8], sql: &'a [u8] },
-    Bind { portal: &'a [u8], name: &'a [u8] },
+    Query {
+        sql: &'a [u8],
+    },
+    Parse {
+        name: &'a [u8],
+        sql: &'a [u8],
+    },
+    Bind {
+        portal: &'a [u8],
+        name: &'a [u8],
+    },
     /// Describe or Close, of a statement or of a portal.
     Describe(Target<'a>),
     Close(Target<'a>),
-    Execute { portal: &'a [u8] },
+    Execute {
+        portal: &'a [u8],
+    },
     Sync,
     Flush,
     /// A part of a COPY.
@@ -58,10 +68,18 @@ pub(super) enum Target<'a> {
 /// What was sent to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step<'a> {
-    Query { sql: &'a [u8] },
-    Parse { sql: &'a [u8] },
-    Bind { sql: &'a [u8] },
-    Execute { sql: &'a [u8] },
+    Query {
+        sql: &'a [u8],
+    },
+    Parse {
+        sql: &'a [u8],
+    },
+    Bind {
+        sql: &'a [u8],
+    },
+    Execute {
+        sql: &'a [u8],
+    },
     /// Another message of the protocol, by its letter.
     Letter(u8),
 }
@@ -117,7 +135,10 @@ impl<'a> Message<'a> {
         let rest = text.get(at..)?;
         let statement = memmem::find(rest, b" statement: \"")? + 13;
         let message = memmem::rfind(rest, b"\" message: \"")?;
-        Some(Message::Complaint { sql: rest.get(statement..message)?, text: rest.get(message + 12..)?.strip_suffix(b"\"")? })
+        Some(Message::Complaint {
+            sql: rest.get(statement..message)?,
+            text: rest.get(message + 12..)?.strip_suffix(b"\"")?,
+        })
     }
 
     /// `N [backend pid: P ]statement: TEXT`.
@@ -247,7 +268,11 @@ mod tests {
     fn connections() {
         let at = "connecting host=127.0.0.1 port=43706";
         check("new connection received", Some(at), Message::Received { host: b"127.0.0.1", port: Some(b"43706") });
-        check("new connection received", Some("connecting host=[local]"), Message::Received { host: b"[local]", port: None });
+        check(
+            "new connection received",
+            Some("connecting host=[local]"),
+            Message::Received { host: b"[local]", port: None },
+        );
         check(
             "frontend disconnection: session time: 0:00:00.396 user=a database=my db host=127.0.0.1 port=43706",
             None,

@@ -250,8 +250,7 @@ impl Json {
 impl Reader for Json {
     fn read(&mut self, input: &mut Input, out: &mut Records<'_>) {
         let mut buffer = Vec::new();
-        loop {
-            let Some(line) = input.line() else { break };
+        while let Some(line) = input.line() {
             let (cut, ended) = (line.cut, line.ended);
             buffer.clear();
             buffer.extend_from_slice(line.bytes);

@@ -36,8 +36,7 @@ impl Reader for Stderr {
         let mut whole = true;
         let mut is_json = false;
         let mut buffer = Vec::new();
-        loop {
-            let Some(line) = input.line() else { break };
+        while let Some(line) = input.line() {
             whole = line.ended && line.cut == 0;
             let cut = line.cut;
             buffer.clear();

@@ -1,7 +1,7 @@
 //! Events in ProxySQL's own binary format (`mysql-eventslog_format = 1`).
 
 use super::json::Objects;
-use super::record::{self, LENGTH, Layout, Record};
+use super::record::{self, LENGTH, Layout};
 use crate::log::{Input, Reader, Records, Settings};
 use crate::trace::Loss;
 
@@ -76,8 +76,8 @@ impl Binary {
         let found = layouts.into_iter().find_map(|layout| Some((layout, record::read(rest, layout)?)));
         let Some((layout, (record, length))) = found else { return false };
         match record {
-            Record::Event(event) => self.objects.event(&event, input, out),
-            Record::Metadata => {
+            Some(event) => self.objects.event(&event, input, out),
+            None => {
                 out.entry(input, None);
                 out.lost(Loss::LogServer);
             }

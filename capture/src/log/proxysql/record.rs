@@ -35,14 +35,6 @@ impl Layout {
     pub const ALL: [Layout; 5] = [Layout::Parameters, Layout::InsertId, Layout::Statement, Layout::Rows, Layout::First];
 }
 
-/// A record.
-#[derive(Debug, PartialEq)]
-pub(super) enum Record<'a> {
-    Event(Event<'a>),
-    /// About the file: the version that wrote it.
-    Metadata,
-}
-
 /// ProxySQL answered by itself.
 const NO_HOSTGROUP: u64 = u64::MAX;
 const QUERY: u8 = 0;
@@ -58,8 +50,9 @@ pub(super) fn declared(bytes: &[u8]) -> Option<usize> {
     (1..=LIMIT).contains(&length).then(|| usize::try_from(length).ok()).flatten()
 }
 
-/// Reads the record at the start of `bytes` in a layout: the record, and its length in bytes. `None` where it is none.
-pub(super) fn read(bytes: &[u8], layout: Layout) -> Option<(Record<'_>, usize)> {
+/// Reads the record at the start of `bytes` in a layout: its event, and its length in bytes. `None` where it is none. A record
+/// without an event is about the file itself: it tells which version wrote it.
+pub(super) fn read(bytes: &[u8], layout: Layout) -> Option<(Option<Event<'_>>, usize)> {
     let declared = declared(bytes)?;
     let rest = bytes.get(LENGTH..)?;
     let mut fields = Fields { rest: rest.get(..declared.min(rest.len()))? };
@@ -70,7 +63,7 @@ pub(super) fn read(bytes: &[u8], layout: Layout) -> Option<(Record<'_>, usize)> 
 }
 
 /// The record, and whether a byte more was declared than it has.
-fn record<'a>(fields: &mut Fields<'a>, layout: Layout) -> Option<(Record<'a>, bool)> {
+fn record<'a>(fields: &mut Fields<'a>, layout: Layout) -> Option<(Option<Event<'a>>, bool)> {
     let kind = fields.byte()?;
     let asked = match kind {
         QUERY => Asked::Query,
@@ -94,7 +87,7 @@ fn record<'a>(fields: &mut Fields<'a>, layout: Layout) -> Option<(Record<'a>, bo
     let params = if layout >= Layout::Parameters && asked == Asked::Execute { fields.params()? } else { None };
     let counted = layout >= Layout::Statement && !has_statement;
     if kind == METADATA {
-        return Some((Record::Metadata, counted));
+        return Some((None, counted));
     }
     if !TIMES.contains(&start) || !TIMES.contains(&end) || thread > u32::MAX.into() {
         return None;
@@ -122,7 +115,7 @@ fn record<'a>(fields: &mut Fields<'a>, layout: Layout) -> Option<(Record<'a>, bo
         error: None,
         gtid: None,
     };
-    Some((Record::Event(event), counted))
+    Some((Some(event), counted))
 }
 
 /// The fields of a record that are not read yet.
@@ -196,7 +189,7 @@ mod tests {
     fn a_record_of_the_first_layout() {
         let (record, length) = read(FIRST, Layout::First).expect("a record");
         assert_eq!(length, FIRST.len());
-        let Record::Event(event) = record else { panic!("{record:?}") };
+        let event = record.expect("an event");
         assert_eq!(event.sql.as_deref(), Some(&b"SELECT * FROM user"[..]));
         assert_eq!(
             (&*event.user, &*event.database, &*event.client),
@@ -234,7 +227,7 @@ mod tests {
             let record = [&(body.len() as u64).to_le_bytes()[..], &body].concat();
             let found: Vec<Layout> = Layout::ALL.into_iter().filter(|&other| read(&record, other).is_some()).collect();
             assert_eq!(found, [layout]);
-            let Some((Record::Event(event), _)) = read(&record, layout) else { panic!("{layout:?}") };
+            let Some((Some(event), _)) = read(&record, layout) else { panic!("{layout:?}") };
             assert_eq!((event.affected, event.rows), (Some(3), Some(7)));
             assert_eq!(event.statement, (layout > Layout::Rows).then_some(5));
             assert_eq!(

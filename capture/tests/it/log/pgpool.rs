@@ -90,7 +90,8 @@ fn the_extended_protocol_message_by_message() {
     let log = Log::with("pgpool", &utc(), &[PGPOOL]);
     let session = log.rows.iter().find(|row| row.statement.as_deref() == Some("s1")).expect("its session").session;
     let prefix = format!("{session}.");
-    let lines: Vec<_> = log.lines().into_iter().filter_map(|line| Some(line.strip_prefix(&prefix)?.to_owned())).collect();
+    let lines: Vec<_> =
+        log.lines().into_iter().filter_map(|line| Some(line.strip_prefix(&prefix)?.to_owned())).collect();
     assert_eq!(
         lines,
         [
@@ -114,7 +115,11 @@ fn the_extended_protocol_message_by_message() {
     let groups: Vec<_> = of.iter().skip(1).map(|row| row.pipeline_group).collect();
     assert_eq!(groups.iter().flatten().copied().collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 3]);
     let execute = of[2];
-    assert_eq!((execute.user.as_deref(), execute.database.as_deref()), (Some("postgres"), Some("postgres")), "told at the end");
+    assert_eq!(
+        (execute.user.as_deref(), execute.database.as_deref()),
+        (Some("postgres"), Some("postgres")),
+        "told at the end"
+    );
     assert_eq!((execute.application.as_deref(), execute.client.as_deref()), (Some("pyapp"), Some("127.0.0.1:47502")));
     assert!(execute.truncated && !of[11].truncated, "parameters are not told");
     // Three of the executions above, and the six of pgbench: the row limit and the values are in no log.
@@ -125,7 +130,8 @@ fn the_extended_protocol_message_by_message() {
 #[test]
 fn a_notice_is_no_error() {
     let log = Log::with("pgpool", &utc(), &[PGPOOL]);
-    let dropped = log.rows.iter().find(|row| row.sql.as_deref() == Some("drop table if exists nosuch;")).expect("the DROP");
+    let dropped =
+        log.rows.iter().find(|row| row.sql.as_deref() == Some("drop table if exists nosuch;")).expect("the DROP");
     assert_eq!((dropped.outcome, dropped.warnings), (Outcome::Ok, Some(1)));
     assert_eq!(dropped.error_message, None);
 }
@@ -146,11 +152,15 @@ fn the_same_requests_from_the_nodes_alone() {
     let text = String::from_utf8(without("message from frontend.")).expect("text");
     let lines = text.split_inclusive('\n').filter(|line| !line.contains("LOG:  statement: "));
     let log = Log::with("pgpool", &utc(), &[lines.collect::<String>().as_bytes()]);
-    let row = log.rows.iter().find(|row| row.sql.as_deref() == Some("set client_min_messages=warning;")).expect("the SET");
+    let row =
+        log.rows.iter().find(|row| row.sql.as_deref() == Some("set client_min_messages=warning;")).expect("the SET");
     assert_eq!(row.node.as_deref(), Some("0,1"));
     assert!(log.rows.iter().all(|row| !row.sql.as_deref().unwrap_or_default().contains("pg_class")));
     let executes = log.of(Kind::Execute);
-    assert_eq!(executes.iter().filter(|row| row.sql.as_deref() == Some("update t set b = 'y' where a = $1;")).count(), 3);
+    assert_eq!(
+        executes.iter().filter(|row| row.sql.as_deref() == Some("update t set b = 'y' where a = $1;")).count(),
+        3
+    );
 }
 
 /// NOTICE lines of psql's output, grouped where a text comes for several nodes one after another; counted by a script that knows
