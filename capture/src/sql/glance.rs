@@ -40,9 +40,24 @@ pub(crate) fn copies(sql: &[u8]) -> Option<Copies> {
     None
 }
 
-/// Whether a text has parameters (`$1`).
+/// Whether a text has parameters (`$1`) that an execution of it gives. Those in the body of PREPARE or of a function are given
+/// by others.
 pub(crate) fn has_parameters(sql: &[u8]) -> bool {
-    memchr::memchr(b'$', sql).is_some() && Lexer::new(sql).any(|token| token.kind == Kind::Param)
+    if memchr::memchr(b'$', sql).is_none() {
+        return false;
+    }
+    let mut tokens = Lexer::new(sql).filter(|token| token.kind != Kind::Comment).peekable();
+    let mut next_is = |words: &[&[u8]]| tokens.next_if(|token| words.iter().any(|word| is(sql, token, word))).is_some();
+    if next_is(&[b"prepare"]) {
+        return false;
+    }
+    if next_is(&[b"create"]) {
+        let _replaces = next_is(&[b"or"]) && next_is(&[b"replace"]);
+        if next_is(&[b"function", b"procedure"]) {
+            return false;
+        }
+    }
+    tokens.any(|token| token.kind == Kind::Param)
 }
 
 fn is(sql: &[u8], token: &Token, word: &[u8]) -> bool {
@@ -72,5 +87,18 @@ mod tests {
     fn parameters_are_no_dollar_quotes() {
         assert!(has_parameters(b"SELECT $1"));
         assert!(!has_parameters(b"SELECT $$ $1 $$, '$1', a$1"));
+    }
+
+    #[test]
+    fn parameters_of_a_body_are_given_by_others() {
+        for (sql, expected) in [
+            ("/* c */ PREPARE s AS SELECT $1", false),
+            ("create or replace function f(int) returns int begin atomic select $1; end", false),
+            ("CREATE PROCEDURE p(int) BEGIN ATOMIC DELETE FROM t WHERE a = $1; END", false),
+            ("CREATE TABLE t AS SELECT $1::int", true),
+            ("EXPLAIN SELECT $1", true),
+        ] {
+            assert_eq!(has_parameters(sql.as_bytes()), expected, "{sql}");
+        }
     }
 }

@@ -184,7 +184,8 @@ fn matching<'a>(parts: &[Part], text: &'a [u8], head: Head<'a>, least: usize, fu
     // Free text goes up to what follows it, of which there may be several.
     match later.first() {
         Some(Part::Text(next)) => {
-            let first = *next.first()?;
+            // Blanks may be none, and belong to the value as well as to the text.
+            let first = next.iter().copied().find(|&byte| byte != b' ').unwrap_or(b' ');
             let window = text.get(..text.len().min(WINDOW))?;
             memchr::memchr_iter(first, window).find_map(try_end)
         }
@@ -225,19 +226,25 @@ impl Value {
             }
             Value::Session => some(session(text)?),
             Value::Code => some(run(text, |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase()).min(5)),
-            Value::Application
-            | Value::User
-            | Value::Database
-            | Value::Client
-            | Value::Backend
-            | Value::Tag
-            | Value::Any => return None,
+            // With a port it is clear where it ends, also of an address with colons.
+            Value::Client => some(with_port(text)?),
+            Value::Application | Value::User | Value::Database | Value::Backend | Value::Tag | Value::Any => {
+                return None;
+            }
         })
     }
 }
 
 fn run(text: &[u8], like: impl Fn(u8) -> bool) -> usize {
     text.iter().position(|&byte| !like(byte)).unwrap_or(text.len())
+}
+
+/// An address or a host's name with a port in parentheses.
+fn with_port(text: &[u8]) -> Option<usize> {
+    let host = run(text, |byte| byte.is_ascii_alphanumeric() || b".:-_%".contains(&byte));
+    let port = text.get(host..)?.strip_prefix(b"(")?;
+    let digits = run(port, |byte| byte.is_ascii_digit());
+    (host > 0 && digits > 0 && port.get(digits) == Some(&b')')).then_some(host + digits + 2)
 }
 
 /// Two hexadecimal numbers with a dot between them.

@@ -196,8 +196,8 @@ mod tests {
             (&b"root"[..], &b"sampledb1"[..], &b"127.0.0.1:46392"[..])
         );
         assert_eq!((event.hostgroup, &*event.server), (Some(0), &b"127.0.0.1:3306"[..]));
-        // The tool of the blog prints 2018-06-24 23:09:12.797721 and .798064, Japanese time.
-        assert_eq!((event.start_ns, event.duration_ns), (1_529_849_352_797_721_000, 343_000));
+        // ProxySQL's own tool prints 2018-06-25 14:37:12.841241 and .841584.
+        assert_eq!((event.start_ns, event.duration_ns), (1_529_937_432_841_241_000, 343_000));
         assert_eq!((event.rows, event.affected), (None, None));
         for layout in [Layout::Rows, Layout::Statement, Layout::InsertId, Layout::Parameters] {
             assert_eq!(read(FIRST, layout), None, "{layout:?}");

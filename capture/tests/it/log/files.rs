@@ -69,11 +69,13 @@ pub fn kinds(format: &str, log: &Log) -> String {
 }
 
 /// A session that was joined midway has a start that was made up. A log that is written at the end of each request tells its
-/// duration; a choice of the database or a preparation that it does not tell of has none.
+/// duration; a choice of the database or a preparation that it does not tell of has none. The other logs tell of both.
 fn is_made_up(format: &str, row: &Request) -> bool {
     match row.kind {
         Kind::Connect => row.joined_midway,
-        Kind::InitDb | Kind::Prepare | Kind::Close => format != "mysql-general" && row.duration_ns.is_none(),
+        Kind::InitDb | Kind::Prepare | Kind::Close => {
+            !matches!(format, "mysql-general" | "pgpool") && row.duration_ns.is_none()
+        }
         _ => false,
     }
 }
