@@ -52,7 +52,9 @@ pub(crate) fn has_parameters(sql: &[u8]) -> bool {
         return false;
     }
     if next_is(&[b"create"]) {
-        let _replaces = next_is(&[b"or"]) && next_is(&[b"replace"]);
+        if next_is(&[b"or"]) {
+            next_is(&[b"replace"]);
+        }
         if next_is(&[b"function", b"procedure"]) {
             return false;
         }
