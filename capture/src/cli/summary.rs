@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use splitproof_capture::log;
 use splitproof_capture::packets::Statistics;
 use splitproof_capture::tap::Counters;
 use splitproof_capture::trace::{Losses, Manifest, Window};
@@ -20,6 +21,8 @@ pub struct Summary<'a> {
     packets: Option<Packets>,
     #[serde(skip_serializing_if = "Option::is_none")]
     connections: Option<Connections>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<Entries>,
     losses: Vec<LossLine>,
     problems: &'a [String],
 }
@@ -39,6 +42,14 @@ struct Connections {
     broken: u64,
     client_bytes: u64,
     server_bytes: u64,
+}
+
+/// What was read, when the source is a log.
+#[derive(Serialize)]
+struct Entries {
+    read: u64,
+    used: u64,
+    made_up_requests: u64,
 }
 
 /// One reason of loss.
@@ -71,6 +82,7 @@ impl<'a> Summary<'a> {
             requests: table.requests,
             packets: None,
             connections: None,
+            entries: None,
             losses: loss_lines(&table.losses),
             problems,
         }
@@ -89,6 +101,13 @@ impl<'a> Summary<'a> {
         self
     }
 
+    /// Adds what was read of a log.
+    pub fn log(mut self, statistics: &log::Statistics) -> Self {
+        let &log::Statistics { entries, opened, joined, made_up, .. } = statistics;
+        self.entries = Some(Entries { read: entries, used: opened + joined, made_up_requests: made_up });
+        self
+    }
+
     /// Prints it on standard output.
     pub fn print(&self, json: bool) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
@@ -104,6 +123,9 @@ impl<'a> Summary<'a> {
             if let Some(Connections { accepted, unreachable, broken, client_bytes, server_bytes }) = &self.connections {
                 writeln!(out, "relayed   {accepted} connections ({unreachable} not reachable, {broken} broken)")?;
                 writeln!(out, "bytes     {client_bytes} from clients, {server_bytes} from the server")?;
+            }
+            if let Some(Entries { read, used, made_up_requests }) = &self.entries {
+                writeln!(out, "entries   {read} read, {used} used; {made_up_requests} requests made up")?;
             }
             write_losses(&mut out, &self.losses)?;
             write_problems(&mut out, self.problems)?;

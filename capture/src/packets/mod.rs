@@ -24,7 +24,6 @@ mod source;
 mod statistics;
 mod stream;
 mod tcp;
-mod twice;
 
 pub use assembler::{Assembler, Limits, Open, sessions};
 pub use error::Error;

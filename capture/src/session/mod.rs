@@ -19,6 +19,7 @@ use std::sync::Arc;
 use crate::trace::{Engine, Losses, Sink};
 
 pub use shared::Shared;
+pub(crate) use shared::Text;
 
 /// The decoder of a connection to a server of this engine. `session` is its number within the recording. Of a recording
 /// of another engine it is not a part, and is counted.

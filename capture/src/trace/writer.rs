@@ -22,7 +22,7 @@ use super::stream::{Shared, Stream};
 pub struct Options {
     /// The server's kind.
     pub engine: Engine,
-    /// Where the traffic comes from: `packets`, `live`, `tap` or `replay`.
+    /// Where the traffic comes from: `packets`, `live`, `tap`, `log` or `replay`.
     pub source: String,
     /// The files, interface or addresses that are recorded.
     pub inputs: Vec<String>,

@@ -4,6 +4,7 @@ mod cli;
 mod corpus;
 mod corpus_mysql;
 mod dialogue;
+mod log;
 mod mysql_codec;
 mod packets;
 mod postgresql_codec;

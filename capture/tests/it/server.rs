@@ -17,6 +17,11 @@ pub struct Server {
 impl Server {
     /// Starts one; `None` when PostgreSQL is not installed.
     pub fn start() -> Option<Self> {
+        Self::start_with("")
+    }
+
+    /// Starts one with further settings (`-c name=value …`).
+    pub fn start_with(more: &str) -> Option<Self> {
         let bin = installed()?;
         let dir = TempDir::new().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -24,7 +29,8 @@ impl Server {
         server.own(server.dir.path());
         let data = server.data();
         server.check("initdb", &["-D", &data, "-U", "postgres", "--auth=trust", "-N", "--no-locale", "-E", "UTF8"]);
-        let settings = format!("-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories= -c fsync=off");
+        let settings =
+            format!("-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories= -c fsync=off {more}");
         let log = server.dir.path().join("log").display().to_string();
         server.check("pg_ctl", &["start", "-w", "-D", &data, "-l", &log, "-o", &settings]);
         Some(server)
@@ -56,6 +62,16 @@ impl Server {
         // pg_ctl's server keeps its output open, so it must not be a pipe.
         let status = self.command(program).args(args).stdout(Stdio::null()).status().unwrap();
         assert!(status.success(), "{program} {args:?}: {status}");
+    }
+
+    /// Stops the server, so that all of its files are written.
+    pub fn stop(&self) {
+        self.check("pg_ctl", &["stop", "-w", "-D", &self.data(), "-m", "fast"]);
+    }
+
+    /// A file below the server's data directory.
+    pub fn file(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.dir.path().join("data").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// Runs a client program with these arguments.
