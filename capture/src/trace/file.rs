@@ -41,6 +41,8 @@ const DELTA: &[&str] = &[
     "at_ns",
     "sample_ns",
 ];
+/// Those of them whose values do repeat when the clock is coarse.
+const DURATIONS: &[&str] = &["first_row_ns", "duration_ns"];
 /// Columns of digests: nothing to gain from the value before.
 const PLAIN: &[&str] = &["checksum_full", "checksum_rows", "checksum_rowset"];
 /// Columns whose smallest and largest value let a reader pass over a row group. To find those of the others costs more than it
@@ -58,7 +60,9 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    pub(crate) fn new<R: Row>(manifest: &Manifest) -> Self {
+    /// `whole_micros`: the file's durations are whole microseconds, as captures usually have them. Then few of them differ, and a
+    /// dictionary takes half the space of the differences.
+    pub(crate) fn new<R: Row>(manifest: &Manifest, whole_micros: bool) -> Self {
         let pair = |key: &str, value: &str| KeyValue::new(key.to_string(), value.to_string());
         let mut properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_2_0)
@@ -82,7 +86,7 @@ impl Label {
             let path = || ColumnPath::from(column.name);
             if DELTA.contains(&column.name) {
                 properties = properties
-                    .set_column_dictionary_enabled(path(), false)
+                    .set_column_dictionary_enabled(path(), whole_micros && DURATIONS.contains(&column.name))
                     .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
             }
             if PLAIN.contains(&column.name) {

@@ -325,7 +325,10 @@ impl Filler {
     fn write(&mut self, order: &[Place]) -> Result<(), Error> {
         let name = directory::file_name(&self.stem, self.files);
         let path = self.shared.dir.join(&name);
-        let label = Label::new::<Request>(&self.shared.manifest());
+        let row = |&(_, batch, row): &Place| &self.batches[batch as usize][row as usize];
+        let mut durations = order.iter().map(row).flat_map(|row| [row.first_row_ns, row.duration_ns]).flatten();
+        let whole_micros = durations.all(|nanos| nanos % 1000 == 0);
+        let label = Label::new::<Request>(&self.shared.manifest(), whole_micros);
         let mut file = NewFile::create::<Request>(&path, &label)?;
         let keys: Vec<Key> = order.iter().map(|&(key, ..)| key).collect();
         let mut groups = Vec::new();
@@ -333,8 +336,8 @@ impl Filler {
             let (first, last) = (keys[group.start].0, keys[group.end - 1].0);
             groups.push(Group { rows: group.len() as u64, first_start_ns: first, last_start_ns: last });
             for places in order[group].chunks(CHUNK) {
-                for &(_, batch, row) in places {
-                    self.batches[batch as usize][row as usize].append(&mut self.builders);
+                for place in places {
+                    row(place).append(&mut self.builders);
                 }
                 file.rows::<Request>(Request::finish(&mut self.builders))?;
             }

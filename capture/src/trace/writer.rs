@@ -103,14 +103,14 @@ impl Writer {
     /// Starts `positions.parquet`.
     pub fn positions(&self) -> Result<PositionWriter, Error> {
         let path = self.shared.dir.join(directory::POSITIONS);
-        let file = NewFile::create::<Position>(&path, &Label::new::<Position>(&self.shared.manifest()))?;
+        let file = NewFile::create::<Position>(&path, &Label::new::<Position>(&self.shared.manifest(), false))?;
         Ok(PositionWriter { shared: self.shared.clone(), file, builders: Position::builders(), waiting: 0, rows: 0 })
     }
 
     /// Writes `shapes.parquet`, in place of an earlier one.
     pub fn shapes(&self, shapes: impl IntoIterator<Item = Shape>) -> Result<(), Error> {
         let path = self.shared.dir.join(directory::SHAPES);
-        let mut file = NewFile::create::<Shape>(&path, &Label::new::<Shape>(&self.shared.manifest()))?;
+        let mut file = NewFile::create::<Shape>(&path, &Label::new::<Shape>(&self.shared.manifest(), false))?;
         let mut builders = Shape::builders();
         let mut rows = 0;
         for shape in shapes {
