@@ -8,7 +8,7 @@ packages=(
     postgresql pgpool2                       # the PostgreSQL pair and its router
     # The MariaDB pair. These hold the programs; mariadb-server would add a service of its own on port 3306.
     mariadb-server-core mariadb-client-core
-    sysbench                                 # a second workload for it
+    sysbench percona-toolkit                 # a second workload for it, and a reader of its slow log
     tcpdump tshark pgreplay                  # the recorder, and tools to compare with
     chromium python3-venv                    # to look at the report and to open a trace with other tools
 )

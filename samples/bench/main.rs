@@ -2,13 +2,19 @@
 //!
 //! - [`figure`]: one figure with its goal, the printed lines and `bench.json`; [`rounds`]: measuring in turn, and the median
 //! - [`decode`]: packets decoded, against a bare libpcap loop and against tshark
+//! - [`copies`], [`memory`]: memory, of long recordings and many connections; [`live`]: capture beside a server at full speed
+//! - [`logs`]: logs, against those who read them
 //! - [`replay`]: statements replayed at full speed
 //! - [`pgbench`]: a PostgreSQL server with pgbench's data; [`pgreplay`]: that tool's replay of the server's log
 //! - [`sysbench`]: a MariaDB server with sysbench's tables
 //! - [`tool`]: the tools of this workspace
 
+mod copies;
 mod decode;
 mod figure;
+mod live;
+mod logs;
+mod memory;
 mod pgbench;
 mod pgreplay;
 mod replay;
@@ -24,6 +30,9 @@ use clap::Parser;
 use splitproof_capture::trace::Engine;
 
 use figure::Figure;
+
+/// pgbench's packets are small: so many runs of it make a recording of 250 MB.
+const LONG: u32 = 5;
 
 /// Measure decoding and replay against their peers on this machine.
 ///
@@ -73,10 +82,17 @@ fn run(cli: &Cli) -> Result<()> {
 }
 
 fn postgresql(cli: &Cli, folder: &Path) -> Result<Vec<Figure>> {
-    let server = pgbench::Server::start(cli.connections, cli.statements)?;
-    eprintln!("recording pgbench: {} connections, {} statements each", cli.connections, cli.statements);
-    let packets = server.record(&folder.join("pgbench.pcap"))?;
+    let mut server = pgbench::Server::start(cli.connections, cli.statements)?;
+    eprintln!("recording pgbench: {} connections, {} statements each", cli.connections, cli.statements * LONG);
+    let packets = server.longer(LONG, |server| server.record(&folder.join("pgbench.pcap")))?;
     let mut figures = decode::measure(&packets, folder)?;
+    figures.extend(memory::measure(&packets, cli.connections, folder)?);
+    std::fs::remove_file(&packets.pcap)?;
+    figures.extend(live::measure(&server, folder)?);
+    figures.push(logs::measure(&server.csvlog(folder)?, folder)?);
+    // The replay repeats what one run of pgbench sends.
+    let packets = server.record(&folder.join("pgbench.pcap"))?;
+    decode::decode(&packets, folder)?;
     figures.extend(pgbench::measure(&server, folder)?);
     Ok(figures)
 }
@@ -86,6 +102,8 @@ fn mysql(cli: &Cli, folder: &Path) -> Result<Vec<Figure>> {
     eprintln!("recording sysbench: {} connections, {} statements each", cli.connections, cli.statements);
     let packets = server.record(&folder.join("sysbench.pcap"))?;
     let mut figures = decode::measure(&packets, folder)?;
+    figures.extend(memory::measure(&packets, cli.connections, folder)?);
     figures.extend(sysbench::measure(&server, folder)?);
+    figures.push(logs::measure(&server.slow_log(folder)?, folder)?);
     Ok(figures)
 }

@@ -7,10 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use splitproof_capture::trace::Engine;
 use splitproof_samples::record::Recorder;
-use splitproof_samples::sandbox::{DATABASE, Sandbox};
+use splitproof_samples::sandbox::{DATABASE, Sandbox, Stop};
 
 use crate::decode::Packets;
 use crate::figure::{Figure, Goal};
+use crate::logs::Log;
 use crate::rounds::medians;
 use crate::{pgreplay, replay};
 
@@ -97,9 +98,59 @@ impl Server {
             .with_context(|| format!("pgbench did not print its rate:\n{text}"))
     }
 
+    /// Statements that a run sends.
+    pub fn sent(&self) -> u64 {
+        u64::from(self.connections) * u64::from(self.statements)
+    }
+
+    /// The same run, but so many times longer.
+    pub fn longer(&mut self, times: u32, work: impl FnOnce(&Self) -> Result<Packets>) -> Result<Packets> {
+        let usual = self.statements;
+        self.statements = usual * times;
+        let done = work(self);
+        self.statements = usual;
+        done
+    }
+
+    /// A run that a recorder watches.
+    pub fn watched(&self, recorder: &Recorder, output: &Path) -> Result<f64> {
+        self.sandbox.record_primary(recorder, output, |_| Ok(self.drive()))?
+    }
+
+    /// The server's csvlog of one run.
+    pub fn csvlog(&self, folder: &Path) -> Result<Log> {
+        let settings = "logging_collector log_destination log_statement log_connections log_disconnections";
+        let wanted = ["on", "csvlog", "all", "on", "on"];
+        for (setting, value) in settings.split(' ').zip(wanted) {
+            self.set(setting, value)?;
+        }
+        let primary = self.sandbox.primary();
+        primary.stop(Stop::Fast)?;
+        primary.start()?;
+        self.drive()?;
+        primary.stop(Stop::Fast)?;
+        let path = folder.join("pgbench.csv");
+        let logs = std::fs::read_dir(primary.data().join("log")).context("the server's logs")?;
+        let csv =
+            logs.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "csv"));
+        std::fs::copy(csv.context("the server wrote no csvlog")?, &path)?;
+        primary.start()?;
+        self.sandbox.primary().sql("postgres", "ALTER SYSTEM RESET ALL")?;
+        primary.stop(Stop::Fast)?;
+        primary.start()?;
+        Ok(Log {
+            format: "postgresql-csv",
+            path,
+            peer: "pgreplay",
+            package: "pgreplay",
+            arguments: &["-f", "-c", "-o", "/dev/null"],
+            least: 10.0,
+        })
+    }
+
     /// Records the packets of one run of pgbench.
     pub fn record(&self, pcap: &Path) -> Result<Packets> {
-        self.sandbox.record_primary(&Recorder::Tcpdump, pcap, |_| Ok(self.drive()))??;
+        self.watched(&Recorder::Tcpdump, pcap)?;
         Ok(Packets { engine: Engine::Postgresql, port: self.port(), pcap: pcap.to_owned() })
     }
 

@@ -10,6 +10,7 @@ use splitproof_samples::sysbench::Sysbench;
 
 use crate::decode::Packets;
 use crate::figure::{Figure, Goal};
+use crate::logs::Log;
 use crate::replay;
 use crate::rounds::medians;
 
@@ -59,6 +60,32 @@ impl Server {
     fn drive(&self) -> Result<f64> {
         let done = self.sandbox.run_sysbench(self.bench)?;
         Ok(done.queries as f64 / done.seconds)
+    }
+
+    /// The server's slow log of one run, with every statement in it.
+    pub fn slow_log(&self, folder: &Path) -> Result<Log> {
+        let written = self.sandbox.dir().join("slow.log");
+        let primary = self.sandbox.primary();
+        primary.sql(
+            DATABASE,
+            &format!(
+                "SET GLOBAL log_output = 'FILE'; SET GLOBAL slow_query_log_file = '{}'; SET GLOBAL long_query_time = 0; \
+                 SET GLOBAL slow_query_log = ON",
+                written.display()
+            ),
+        )?;
+        self.drive()?;
+        primary.sql(DATABASE, "SET GLOBAL slow_query_log = OFF; SET GLOBAL long_query_time = 10")?;
+        let path = folder.join("slow.log");
+        std::fs::copy(written, &path)?;
+        Ok(Log {
+            format: "mysql-slow",
+            path,
+            peer: "pt-query-digest",
+            package: "percona-toolkit",
+            arguments: &["--limit", "10"],
+            least: 50.0,
+        })
     }
 
     /// Records the packets of one run of sysbench.

@@ -35,13 +35,12 @@ impl Server {
             assert!(Command::new("chown").arg(USER).arg(dir.path()).status().unwrap().success());
         }
         let data = format!("--datadir={}", dir.path().join("data").display());
-        let status = unprivileged(&install)
+        let installed = unprivileged(&install)
             .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", &data])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
+            .output()
             .unwrap();
-        assert!(status.success(), "{}: {status}", install.display());
+        let said = [installed.stdout, installed.stderr].concat();
+        assert!(installed.status.success(), "{}: {}", install.display(), String::from_utf8_lossy(&said));
         let socket = dir.path().join("socket");
         let log = std::fs::File::create(dir.path().join("log")).unwrap();
         let mut process = unprivileged(&server)
