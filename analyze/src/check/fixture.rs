@@ -78,6 +78,9 @@ pub struct Step {
     /// Where it may run as well.
     #[serde(default)]
     pub allowed: Vec<Intent>,
+    /// Why a replica carries it out without an error though it belongs to the primary: the fault that no error tells.
+    #[serde(default)]
+    pub silent: Option<String>,
     /// The SQLSTATE (PostgreSQL) or number (MySQL) of the error that it is expected to end with.
     #[serde(default)]
     pub error: Option<String>,
@@ -232,6 +235,9 @@ fn check(case: &Case, engine: Engine) -> Result<(), Wrong> {
         }
         if let Some(other) = step.allowed.iter().find(|place| !matches!(place, Intent::Primary | Intent::Replica)) {
             return Err((field("allowed"), format!("\"{other}\" is no node: use primary or replica")));
+        }
+        if step.silent.is_some() && step.safe != Some(Intent::Primary) {
+            return Err((field("silent"), "is for statements with `safe: primary`".to_owned()));
         }
         match (engine, step.error.as_deref()) {
             (Engine::Postgresql, Some(code)) if code.len() != 5 => {

@@ -132,6 +132,7 @@ fn explained(cursor: Cursor<'_, '_>, depth: u32, analyze: bool) -> Result<Statem
     }
     let inner = statement::read(cursor, depth + 1)?;
     let kind = StatementKind::Explain { analyze, inner: Box::new(inner.clone()) };
-    // EXPLAIN alone runs nothing.
-    Ok(if analyze { Statement { kind, ..inner } } else { Statement::new(kind, Effect::Read) })
+    // EXPLAIN alone runs nothing; but a server that is read-only refuses it of a write.
+    let effect = if inner.effect == Effect::Write { Effect::Utility } else { Effect::Read };
+    Ok(if analyze { Statement { kind, ..inner } } else { Statement::new(kind, effect) })
 }
