@@ -43,6 +43,8 @@ struct Seen {
     node: NodeIndex,
     key: Key,
     execution: Request,
+    /// It was asked whose it can be.
+    narrowed: bool,
 }
 
 #[derive(Default)]
@@ -177,7 +179,7 @@ impl Attributor {
         let id = self.next_execution;
         self.next_execution += 1;
         self.groups.entry(key).or_default().executions.push(id);
-        self.executions.insert(id, Seen { node, key, execution: row });
+        self.executions.insert(id, Seen { node, key, execution: row, narrowed: false });
     }
 
     /// Decides what can be decided when everything that starts before `now_ns` has been given.
@@ -251,7 +253,7 @@ impl Attributor {
         if let Some((request, execution)) = graph.contradiction() {
             return Err(self.links.contradiction(request.unit, (execution.node, execution.backend)));
         }
-        let mut news = false;
+        let mut news = self.narrow(&graph)?;
         for step in graph.solve() {
             news |= self.apply(step, out)?;
         }
@@ -261,6 +263,24 @@ impl Attributor {
                 let at = id.checked_sub(base).and_then(|at| usize::try_from(at).ok());
                 at.and_then(|at| waiting.get(at)).is_some_and(|waiting| waiting.placement.is_none())
             });
+        }
+        Ok(news)
+    }
+
+    /// Learns from what can be whose which backend works for which session; true when a new link came of it.
+    fn narrow(&mut self, graph: &Graph) -> Result<bool, Contradiction> {
+        let mut news = false;
+        if self.links.pinning() != Pinning::Session {
+            return Ok(false);
+        }
+        for (id, sessions) in graph.suspects(&self.links, TOLERANCE_NS) {
+            let Some(seen) = self.executions.get_mut(&id).filter(|seen| !seen.narrowed) else { continue };
+            seen.narrowed = true;
+            let (backend, at_ns) = ((seen.node, seen.execution.session), seen.execution.start_ns);
+            if let Some(session) = self.links.narrow(backend, &sessions, at_ns) {
+                self.links.claim(Unit { session, part: 0 }, backend, at_ns)?;
+                news = true;
+            }
         }
         Ok(news)
     }

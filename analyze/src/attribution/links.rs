@@ -1,6 +1,6 @@
 //! Which backend connection works for which client, and when.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use splitproof_capture::trace::TransactionStatus;
 
@@ -111,6 +111,15 @@ pub(super) struct Links {
     claims: HashMap<Backend, Vec<Claim>>,
     /// Per unit the backends that it claims.
     claimed: HashMap<Unit, Vec<Backend>>,
+    /// Per backend that nobody claims yet: whose it can be.
+    suspects: HashMap<Backend, Suspects>,
+}
+
+/// Sessions one of which a backend connection works for, with the times of the executions that show it.
+#[derive(Debug)]
+struct Suspects {
+    sessions: BTreeSet<u64>,
+    last_ns: i64,
 }
 
 impl Links {
@@ -122,6 +131,7 @@ impl Links {
             transactions: HashMap::new(),
             claims: HashMap::new(),
             claimed: HashMap::new(),
+            suspects: HashMap::new(),
         }
     }
 
@@ -174,6 +184,40 @@ impl Links {
         Ok(())
     }
 
+    /// An execution on `backend` can only be one of these sessions'. Returns the session that the backend works for, once all but one
+    /// have been unable to cause one of its executions.
+    ///
+    /// Under [`Pinning::Session`] one session has the connection until it ends, so that what two executions have in common holds as
+    /// long as none of their sessions ended before the later one.
+    pub(super) fn narrow(&mut self, backend: Backend, among: &BTreeSet<u64>, at_ns: i64) -> Option<u64> {
+        let claimed = self.claims.get(&backend).is_some_and(|claims| !claims.is_empty());
+        if self.pinning != Pinning::Session || claimed || among.is_empty() {
+            return None;
+        }
+        let known =
+            self.suspects.entry(backend).or_insert_with(|| Suspects { sessions: among.clone(), last_ns: at_ns });
+        let later_ns = known.last_ns.max(at_ns);
+        let clients = &self.clients;
+        let ended =
+            |session: &u64| clients.get(session).is_none_or(|life| life.to_ns.is_some_and(|end_ns| end_ns <= later_ns));
+        if known.sessions.iter().chain(among).any(ended) {
+            // The connection may have gone over to another session in between.
+            if at_ns >= known.last_ns {
+                *known = Suspects { sessions: among.clone(), last_ns: at_ns };
+            }
+            return None;
+        }
+        known.sessions.retain(|session| among.contains(session));
+        known.last_ns = later_ns;
+        match known.sessions.len() {
+            // Some of it was no client's.
+            0 => drop(self.suspects.remove(&backend)),
+            1 => return known.sessions.first().copied(),
+            _ => {}
+        }
+        None
+    }
+
     pub(super) fn contradiction(&self, unit: Unit, backend: Backend) -> Contradiction {
         Contradiction { pinning: self.pinning, node: backend.0, backend: backend.1, client: unit.session }
     }
@@ -216,6 +260,7 @@ impl Links {
         for backend in &closed {
             self.backends.remove(backend);
             self.claims.remove(backend);
+            self.suspects.remove(backend);
             self.transactions.remove(backend);
         }
         let pinning = self.pinning;

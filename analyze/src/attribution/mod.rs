@@ -8,7 +8,8 @@
 //!
 //! The rule is never to guess. An execution fits a request when text and parameters are equal and it lies within the request's
 //! time; a server's log tells only when it began. Where exactly one fits, that is a match and it also links the client's session to the backend's. Links then tell equal
-//! concurrent statements apart. Where several possibilities remain but all are on the same nodes, the nodes are known though the
+//! concurrent statements apart. Without a unique match a backend connection is a session's when every other session was unable to cause
+//! one of its executions. Where several possibilities remain but all are on the same nodes, the nodes are known though the
 //! execution is not. Otherwise the request is ambiguous.
 
 mod attributor;

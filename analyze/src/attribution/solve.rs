@@ -110,6 +110,22 @@ impl Graph {
         graph
     }
 
+    /// Per execution the sessions that can have caused it, be it the first of a request on its node or a further one.
+    pub(super) fn suspects(&self, links: &Links, tolerance_ns: i64) -> Vec<(u64, BTreeSet<u64>)> {
+        let within = |ran: &Ran, slack: i64| {
+            let before = self.asked.iter().take_while(|asked| asked.start_ns <= ran.start_ns.saturating_add(slack));
+            let may = |request: &&Asked| {
+                contains(request, ran, slack) && links.allows(request.unit, (ran.node, ran.backend), ran.start_ns)
+            };
+            before.filter(may).map(|asked| asked.unit.session).collect::<BTreeSet<_>>()
+        };
+        let suspects = |ran: &Ran| {
+            let exact = within(ran, 0);
+            (ran.id, if exact.is_empty() { within(ran, tolerance_ns) } else { exact })
+        };
+        self.ran.iter().filter(|ran| ran.ready).map(suspects).collect()
+    }
+
     /// A request that links leave without any execution though one fits that no other request claims: the links are wrong.
     pub(super) fn contradiction(&self) -> Option<(Asked, Ran)> {
         (0..self.asked.len()).find_map(|r| {

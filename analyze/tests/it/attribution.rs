@@ -143,6 +143,32 @@ fn equal_concurrent_statements_are_told_apart_by_later_links() {
 }
 
 #[test]
+fn a_backend_is_the_sessions_that_can_have_caused_all_it_did() {
+    // P1 ran what 1 or 2 asked, and then what 1 or 3 asked; and so on.
+    let run = "1 10..14 SELECT 1 -> P1
+               2 10..14 SELECT 1 -> S2
+               1 20..24 SELECT 1 -> P1
+               3 20..24 SELECT 1 -> S3
+               2 30..34 SELECT 1 -> S2
+               3 30..34 SELECT 1 -> S3
+               1 50..50 DISCONNECT";
+    assert_eq!(places(run), "1.1=P1 2.1=S2 1.2=P1 3.1=S3 2.2=S2 3.2=S3");
+    let pooled = "1.1=?PS 2.1=?PS 1.2=?PS 3.1=?PS 2.2=S 3.2=S";
+    assert_eq!(places_with(run, Pinning::Transaction), pooled, "a pool may hand a connection over in between");
+}
+
+#[test]
+fn a_backend_that_may_have_changed_hands_tells_nothing_by_that() {
+    // 1 was gone, so that P1 may be 3's now: that 2 could have caused both is no reason.
+    let run = "1 10..14 SELECT 1 -> P1
+               2 10..14 SELECT 1 -> S2
+               1 15..15 DISCONNECT
+               2 20..24 SELECT 1 -> S2
+               3 20..24 SELECT 1 -> P1";
+    assert_eq!(places(run), "1.1=?PS 2.1=?PS 2.2=?PS 3.1=?PS");
+}
+
+#[test]
 fn nothing_is_guessed_without_links() {
     assert_eq!(places("1 10..14 SELECT 1 -> P1\n2 10..14 SELECT 1 -> S1"), "1.1=?PS 2.1=?PS");
 }
