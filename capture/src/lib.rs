@@ -15,7 +15,9 @@ pub mod postgresql;
 pub mod session;
 pub mod sql;
 pub mod tap;
+pub mod tls;
 pub mod trace;
+mod unpack;
 mod wording;
 
 pub use causes::causes;

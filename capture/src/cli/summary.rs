@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use splitproof_capture::packets::Statistics;
+use splitproof_capture::session::Encrypted;
 use splitproof_capture::tap::Counters;
 use splitproof_capture::trace::{Losses, Manifest, Window};
 
@@ -20,8 +21,19 @@ pub struct Summary<'a> {
     packets: Option<Packets>,
     #[serde(skip_serializing_if = "Option::is_none")]
     connections: Option<Connections>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    encrypted: Vec<EncryptedLine<'a>>,
     losses: Vec<LossLine>,
     problems: &'a [String],
+}
+
+/// Sessions that could not be read, because they are encrypted.
+#[derive(Serialize)]
+struct EncryptedLine<'a> {
+    server: &'a str,
+    sessions: u64,
+    encryption: &'a str,
+    reason: &'a str,
 }
 
 /// What was read, when the source is packets.
@@ -71,6 +83,7 @@ impl<'a> Summary<'a> {
             requests: table.requests,
             packets: None,
             connections: None,
+            encrypted: Vec::new(),
             losses: loss_lines(&table.losses),
             problems,
         }
@@ -86,6 +99,18 @@ impl<'a> Summary<'a> {
     pub fn connections(mut self, counters: &Counters) -> Self {
         let &Counters { accepted, unreachable, broken, client_bytes, server_bytes, .. } = counters;
         self.connections = Some(Connections { accepted, unreachable, broken, client_bytes, server_bytes });
+        self
+    }
+
+    /// Adds the sessions that could not be read.
+    pub fn encrypted(mut self, sessions: &'a [(Encrypted, u64)]) -> Self {
+        let line = |(session, count): &'a (Encrypted, u64)| EncryptedLine {
+            server: &session.server,
+            sessions: *count,
+            encryption: &session.how,
+            reason: &session.why,
+        };
+        self.encrypted = sessions.iter().map(line).collect();
         self
     }
 
@@ -106,6 +131,12 @@ impl<'a> Summary<'a> {
                 writeln!(out, "bytes     {client_bytes} from clients, {server_bytes} from the server")?;
             }
             write_losses(&mut out, &self.losses)?;
+            if !self.encrypted.is_empty() {
+                writeln!(out, "encrypted")?;
+            }
+            for EncryptedLine { server, sessions, encryption, reason } in &self.encrypted {
+                writeln!(out, "  {sessions} to {server} ({encryption}): {reason}")?;
+            }
             write_problems(&mut out, self.problems)?;
         }
         out.flush()?;

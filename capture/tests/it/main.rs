@@ -15,6 +15,7 @@ mod session_properties;
 mod sql;
 mod tap;
 mod tap_postgresql;
+mod tls;
 mod trace_damage;
 mod trace_docs;
 mod trace_order;
