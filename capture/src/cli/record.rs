@@ -48,7 +48,13 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         let progress = Progress::start();
         let mut show = |state: splitproof_capture::packets::Progress<'_>| progress.packets(state);
         let mut begun = || eprintln!("listening on {heard}");
-        let control = Control { stop: Some(&stop), duration, begun: Some(&mut begun), key_log: Some(&keys), progress: Some(&mut show) };
+        let control = Control {
+            stop: Some(&stop),
+            duration,
+            begun: Some(&mut begun),
+            key_log: Some(&keys),
+            progress: Some(&mut show),
+        };
         let ended = source.run(&mut assembler, &mut sink, control)?;
         assembler.finish(&mut sink);
         ended

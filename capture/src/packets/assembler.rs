@@ -150,16 +150,17 @@ impl Assembler {
     /// becomes whole is a loss of those that came.
     #[cold]
     fn fragment(&mut self, link: i32, at_ns: i64, data: &[u8], wire: u32, out: &mut dyn Sink) {
-        let (packets, outcome) = match tunnel::fragment(link, data, wire).map(|piece| self.fragments.push(at_ns, &piece)) {
-            Err(loss) => (1, Err(loss)),
-            Ok(Pushed::Waiting) => (0, Ok(())),
-            Ok(Pushed::Repeated) => (1, Ok(())),
-            Ok(Pushed::Whole(whole)) => {
-                let carried = tunnel::whole(&whole);
-                let segment = carried.and_then(tcp::segment);
-                (whole.packets, segment.and_then(|segment| self.segment(at_ns, &segment, out)))
-            }
-        };
+        let (packets, outcome) =
+            match tunnel::fragment(link, data, wire).map(|piece| self.fragments.push(at_ns, &piece)) {
+                Err(loss) => (1, Err(loss)),
+                Ok(Pushed::Waiting) => (0, Ok(())),
+                Ok(Pushed::Repeated) => (1, Ok(())),
+                Ok(Pushed::Whole(whole)) => {
+                    let carried = tunnel::whole(&whole);
+                    let segment = carried.and_then(tcp::segment);
+                    (whole.packets, segment.and_then(|segment| self.segment(at_ns, &segment, out)))
+                }
+            };
         match outcome {
             Ok(()) => self.statistics.used += packets,
             Err(loss) => self.losses.add(loss, packets),

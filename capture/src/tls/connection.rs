@@ -103,6 +103,8 @@ pub struct Connection {
     server: Side,
     hello: Option<ClientHello>,
     chosen: Option<ServerHello>,
+    /// The server asked the client to say hello again.
+    retried: bool,
     /// True once the keys are known.
     open: bool,
 }
@@ -111,7 +113,7 @@ impl Connection {
     /// A session from its first byte on.
     pub fn new(keys: &KeyLog) -> Self {
         let (client, server) = (Side::new(), Side::new());
-        Connection { keys: keys.clone(), client, server, hello: None, chosen: None, open: false }
+        Connection { keys: keys.clone(), client, server, hello: None, chosen: None, retried: false, open: false }
     }
 
     /// True once the keys are known.
@@ -190,7 +192,13 @@ impl Connection {
     fn is_due(&self, side: Direction, first: Option<u8>) -> bool {
         match self.chosen {
             Some(_) => self.open,
-            None => side == Direction::Server || self.hello.is_none() || first == Some(kind::HANDSHAKE),
+            None if side == Direction::Server || self.hello.is_none() => true,
+            None => match first {
+                Some(kind::HANDSHAKE) => true,
+                // It stands before the second hello, and means nothing in the versions that know one.
+                Some(kind::CHANGE_CIPHER_SPEC) => self.retried,
+                _ => false,
+            },
         }
     }
 
@@ -224,6 +232,7 @@ impl Connection {
                 // It is not encrypted: such data is none of a session whose beginning was seen.
                 Next::Record(kind::DATA, _) if !opened => return Err(Refusal::Incomplete),
                 Next::Record(kind::DATA, content) => out.data(direction, first_ns, content),
+                // It is not a change where no keys are agreed on.
                 Next::Record(kind::CHANGE_CIPHER_SPEC, _) if !opened => side.data(),
                 Next::Record(..) => {}
             }
@@ -262,6 +271,7 @@ impl Connection {
             }
             (Direction::Server, message::SERVER_HELLO) if self.chosen.is_none() => {
                 let hello = ServerHello::decode(body).ok_or(Refusal::NotTls)?;
+                self.retried |= hello.retry;
                 if !hello.retry {
                     self.chosen = Some(hello);
                     self.agree()?;

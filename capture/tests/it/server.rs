@@ -36,7 +36,8 @@ impl Server {
         let data = server.data();
         server.check("initdb", &["-D", &data, "-U", "postgres", "--auth=trust", "-N", "--no-locale", "-E", "UTF8"]);
         let more = settings.replace("DIR", &server.dir.path().display().to_string());
-        let settings = format!("-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories= -c fsync=off {more}");
+        let settings =
+            format!("-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories= -c fsync=off {more}");
         let log = server.dir.path().join("log").display().to_string();
         server.check("pg_ctl", &["start", "-w", "-D", &data, "-l", &log, "-o", &settings]);
         Some(server)

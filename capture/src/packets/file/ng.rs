@@ -114,7 +114,7 @@ impl Ng {
             return Record::Broken("a block is longer than 16 MiB");
         }
         let len = len as usize;
-        if input.peek(len).get(len - 4..).is_some_and(|end| order.u32(end, 0) as usize != len) {
+        if input.peek(len).get(len - 4..len).is_some_and(|end| order.u32(end, 0) as usize != len) {
             return Record::Broken("a block's two lengths differ");
         }
         let Some(body) = input.take(len).and_then(|block| block.get(8..len - 4)) else { return Record::Cut };

@@ -4,10 +4,10 @@ use super::pending::{Asked, Pending};
 use super::place::is_tls_record;
 use super::requests::program;
 use super::{Phase, Session};
-use crate::session::encrypted::{Channel, Upgrade};
 use crate::mysql::packet::{self, HEADER, header};
 use crate::mysql::{Capabilities, ErrPacket, Handshake, HandshakeResponse, Opening};
 use crate::postgresql::Direction;
+use crate::session::encrypted::{Channel, Upgrade};
 use crate::sql::mysql::{Mode, Server};
 use crate::trace::{Kind, Loss, Sink};
 

@@ -106,7 +106,8 @@ pub fn dir() -> TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-pub const ALL: &str = "0 10.0.0.1:40000 -> 10.0.0.2:5432 midway\n0 > ask\n0 < answer\n0 > bye\n0 close RecordingEnded\n";
+pub const ALL: &str =
+    "0 10.0.0.1:40000 -> 10.0.0.2:5432 midway\n0 > ask\n0 < answer\n0 > bye\n0 close RecordingEnded\n";
 
 #[test]
 fn every_kind_of_pcap_reads_alike() {

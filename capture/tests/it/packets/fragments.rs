@@ -101,10 +101,8 @@ fn a_tunnel_in_pieces() {
     assert_eq!(played.text, HELLO);
     assert_eq!(played.statistics.used, frames.len() as u64);
     // and pieces within a tunnel
-    let inner: Vec<Vec<u8>> = pieces(&hello().ipv4(), 16, 9)
-        .iter()
-        .map(|piece| vxlan(1, &[&[2; 12][..], &[8, 0], piece].concat()))
-        .collect();
+    let inner: Vec<Vec<u8>> =
+        pieces(&hello().ipv4(), 16, 9).iter().map(|piece| vxlan(1, &[&[2; 12][..], &[8, 0], piece].concat())).collect();
     assert_eq!(feed(ETHERNET, inner.iter().map(Vec::as_slice)).text, HELLO);
 }
 

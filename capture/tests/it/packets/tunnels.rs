@@ -49,7 +49,10 @@ fn every_tunnel_leads_to_the_segment() {
         ("Geneve with IP and options", udp(6081, &behind(&[2, 0, 8, 0, 0, 0, 7, 0, 1, 2, 3, 1, 0, 0, 0, 9], &packet))),
         ("GRE with IP", ip(47, &behind(&[0, 0, 8, 0], &packet))),
         ("GRE with Ethernet and a key", ip(47, &behind(&[0x20, 0, 0x65, 0x58, 0, 0, 0, 7], &frame))),
-        ("GRE with checksum, key, sequence", ip(47, &behind(&[0xb0, 0, 8, 0, 1, 2, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1], &packet))),
+        (
+            "GRE with checksum, key, sequence",
+            ip(47, &behind(&[0xb0, 0, 8, 0, 1, 2, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1], &packet)),
+        ),
         ("ERSPAN I", ip(47, &behind(&[0, 0, 0x88, 0xbe], &frame))),
         ("ERSPAN II", ip(47, &[&[0x10, 0, 0x88, 0xbe, 0, 0, 0, 1], &[0x10; 8][..], &frame].concat())),
         ("ERSPAN III", ip(47, &[&[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1], &[0x20; 12][..], &frame].concat())),
@@ -101,8 +104,12 @@ fn a_tunnel_cut_by_the_snap_length_is_counted_as_such() {
 /// Both ends of a connection are mirrored, so that every packet comes twice: the second copy later, and out of order.
 #[test]
 fn a_packet_seen_by_two_mirrors_counts_once() {
-    let mut segments =
-        vec![Tcp::client("S", 0, 0, ""), Tcp::server("SA", 0, 1, ""), Tcp::client("A", 1, 1, ""), Tcp::client("A", 1, 1, "ask")];
+    let mut segments = vec![
+        Tcp::client("S", 0, 0, ""),
+        Tcp::server("SA", 0, 1, ""),
+        Tcp::client("A", 1, 1, ""),
+        Tcp::client("A", 1, 1, "ask"),
+    ];
     segments.extend([Tcp::server("A", 1, 4, "answer"), Tcp::client("A", 4, 7, "more"), Tcp::server("A", 7, 8, "yes")]);
     segments.extend([Tcp::client("FA", 8, 10, ""), Tcp::server("FA", 10, 9, ""), Tcp::client("A", 9, 11, "")]);
     let expected = "0 10.0.0.1:40000 -> 10.0.0.2:5432\n0 > ask\n0 < answer\n0 > more\n0 < yes\n0 close Client\n";

@@ -84,7 +84,16 @@ fn as_tshark_reads(scene: &Scene, recorded: &Recorded) {
     let output = Command::new("tshark")
         .arg("-r")
         .arg(&path)
-        .args(["-o", &format!("tls.keylog_file:{}", key_log.display()), "-T", "fields", "-E", "aggregator=|", "-e", field])
+        .args([
+            "-o",
+            &format!("tls.keylog_file:{}", key_log.display()),
+            "-T",
+            "fields",
+            "-E",
+            "aggregator=|",
+            "-e",
+            field,
+        ])
         .stderr(Stdio::null())
         .output();
     let Ok(output) = output else {
@@ -95,7 +104,9 @@ fn as_tshark_reads(scene: &Scene, recorded: &Recorded) {
     let theirs: Vec<&str> = theirs.lines().flat_map(|line| line.split('|')).filter(|text| !text.is_empty()).collect();
     let read = recorded.read();
     let sent = read.requests.iter().filter(|request| {
-        request.sql.is_some() && (matches!(request.kind, Kind::Query | Kind::Prepare)) && !request.messages.starts_with('B')
+        request.sql.is_some()
+            && (matches!(request.kind, Kind::Query | Kind::Prepare))
+            && !request.messages.starts_with('B')
     });
     let ascii = |text: &str| text.replace(|c: char| !c.is_ascii(), "?");
     let ours: Vec<String> = sent.filter_map(|request| request.sql.as_deref()).map(ascii).collect();
@@ -207,7 +218,15 @@ fn keys_are_updated() {
     let query = |sql: &str| [message(b"S", b""), message(b"Q", format!("{sql}\0").as_bytes())].concat();
     let recorded = scene.record_with(|port, key_log| {
         let mut client = Command::new("openssl")
-            .args(["s_client", "-starttls", "postgres", "-tls1_3", "-connect", &format!("127.0.0.1:{port}"), "-keylogfile"])
+            .args([
+                "s_client",
+                "-starttls",
+                "postgres",
+                "-tls1_3",
+                "-connect",
+                &format!("127.0.0.1:{port}"),
+                "-keylogfile",
+            ])
             .arg(key_log)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

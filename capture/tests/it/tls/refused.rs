@@ -88,7 +88,12 @@ fn the_corpus_encrypted_sessions_are_named_as_tshark_names_them() {
 }
 
 const ENCRYPTED: &[(&str, Engine, &[u16], &str)] = &[
-    ("OISF-suricata-verify/pgsql-upgrade-tls.pcap", Engine::Postgresql, &[5432], "TLS 1.2, TLS_DHE_RSA_WITH_AES_256_GCM_SHA384"),
+    (
+        "OISF-suricata-verify/pgsql-upgrade-tls.pcap",
+        Engine::Postgresql,
+        &[5432],
+        "TLS 1.2, TLS_DHE_RSA_WITH_AES_256_GCM_SHA384",
+    ),
     (
         "zeek-zeek/pgsql-psql-aws-ssl-require-15432.pcap",
         Engine::Postgresql,
@@ -97,6 +102,11 @@ const ENCRYPTED: &[(&str, Engine, &[u16], &str)] = &[
          server name database-1.cyx4x7yvdoay.us-east-1.rds.amazonaws.com",
     ),
     ("zeek-zeek/mysql-encrypted.pcap", Engine::Mysql, &[3306], "TLS 1.1, TLS_DHE_RSA_WITH_AES_256_CBC_SHA"),
-    ("zeek-zeek/mysql-tls-12-amazon-rds.pcap", Engine::Mysql, &[3306], "TLS 1.2, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"),
+    (
+        "zeek-zeek/mysql-tls-12-amazon-rds.pcap",
+        Engine::Mysql,
+        &[3306],
+        "TLS 1.2, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    ),
     ("zeek-zeek/mysql-tls-13-amazon-rds.pcap", Engine::Mysql, &[3306], "TLS 1.3, TLS_AES_256_GCM_SHA384"),
 ];

@@ -128,6 +128,7 @@ impl Scene {
                     format!("--port={port}"),
                     format!("--ssl-cert={}", certificate.display()),
                     format!("--ssl-key={}", key.display()),
+                    format!("--ssl-ca={}", certificate.display()),
                 ];
                 let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
                 MariaDb::start_with(&settings).map(|server| Running::MariaDb { _server: server, port })
@@ -169,7 +170,10 @@ impl Scene {
         std::fs::remove_file(&key_log).ok();
         let relay = Relay::start(self.port());
         client(relay.port, &key_log);
-        let talks = relay.end();
+        let mut talks = relay.end();
+        if self.engine == Engine::Mysql {
+            talks.iter_mut().for_each(split_ssl_request);
+        }
         let key_log = std::fs::read(&key_log).unwrap_or_default();
         Recorded { engine: self.engine, talks, key_log }
     }
@@ -218,6 +222,16 @@ impl Relay {
         thread::sleep(Duration::from_millis(300));
         let talks = self.talks.lock().unwrap();
         talks.iter().map(|talk| talk.lock().unwrap().clone()).collect()
+    }
+}
+
+/// Puts the client's hello into a segment of its own, as most clients send it.
+fn split_ssl_request(talk: &mut Talk) {
+    if let Some(at) = talk.iter().position(|(from_client, bytes)| *from_client && bytes.starts_with(&[32, 0, 0, 1])) {
+        let hello = talk[at].1.split_off(36);
+        if !hello.is_empty() {
+            talk.insert(at + 1, (true, hello));
+        }
     }
 }
 
