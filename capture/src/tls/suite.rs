@@ -26,7 +26,9 @@ use Cipher::{Aes128Gcm, Aes256Gcm, ChaCha20Poly1305};
 use Hash::{Sha256, Sha384};
 
 /// Number, name, and what it takes to decrypt it; `None` for suites that are only named.
-const SUITES: &[(u16, &str, Option<(Cipher, Hash)>)] = &[
+type Entry = (u16, &'static str, Option<(Cipher, Hash)>);
+
+const SUITES: &[Entry] = &[
     (0x1301, "TLS_AES_128_GCM_SHA256", Some((Aes128Gcm, Sha256))),
     (0x1302, "TLS_AES_256_GCM_SHA384", Some((Aes256Gcm, Sha384))),
     (0x1303, "TLS_CHACHA20_POLY1305_SHA256", Some((ChaCha20Poly1305, Sha256))),
@@ -64,7 +66,7 @@ const SUITES: &[(u16, &str, Option<(Cipher, Hash)>)] = &[
     (0xc028, "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384", None),
 ];
 
-fn entry(number: u16) -> Option<&'static (u16, &'static str, Option<(Cipher, Hash)>)> {
+fn entry(number: u16) -> Option<&'static Entry> {
     SUITES.iter().find(|(known, ..)| *known == number)
 }
 

@@ -107,7 +107,7 @@ impl Ng {
             }
         }
         let len = order.u32(&head, 4);
-        if len % 4 != 0 || len < FRAME as u32 {
+        if !len.is_multiple_of(4) || len < FRAME as u32 {
             return Record::Broken("a block's length is none");
         }
         if len > MAX_BLOCK {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use splitproof_capture::trace::{Engine, Kind, Loss, Outcome};
 
-use super::scene::{How, Read, Recorded, Scene};
+use super::scene::{How, Read, Recorded, Scene, skipped};
 use crate::packets::files::pcapng;
 
 /// Enough for records of several segments, and for segments of several records.
@@ -97,7 +97,7 @@ fn as_tshark_reads(scene: &Scene, recorded: &Recorded) {
         .stderr(Stdio::null())
         .output();
     let Ok(output) = output else {
-        writeln!(std::io::stderr(), "skipped: 1 (tshark is not installed)").unwrap();
+        skipped(1, "tshark is not installed");
         return;
     };
     let theirs = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -186,8 +186,7 @@ fn any_one_segment_may_be_missing() {
             let all = recorded.segments(None);
             // behind the handshake, which takes the first ten packets at most; the last three are the end
             let (mut tried, mut whole) = (0, 0);
-            for without in 12..all.len() - 3 {
-                let missing = &all[without];
+            for (without, missing) in all.iter().enumerate().take(all.len() - 3).skip(12) {
                 if missing.payload.is_empty() {
                     continue;
                 }

@@ -85,7 +85,8 @@ fn missing() -> Option<&'static str> {
     (!runs("python3", &["-c", "import ssl"])).then_some("python3 is not installed")
 }
 
-fn skipped(tests: usize, why: &str) {
+/// Says that so many tests are left out, and why.
+pub fn skipped(tests: usize, why: &str) {
     // Not `println!`, which the test harness keeps to itself.
     writeln!(std::io::stderr(), "skipped: {tests} ({why})").expect("standard error");
 }
