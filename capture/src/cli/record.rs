@@ -29,7 +29,10 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     source.check()?;
     let keys = KeyLog::default();
     for path in &key_logs {
-        keys.open(path)?;
+        match source {
+            Source::Files(_) => keys.read(path)?,
+            Source::Live(_) => keys.follow(path)?,
+        }
     }
     let stop = stop::on_signals()?;
     let (name, inputs, flush_every): (_, Vec<String>, _) = match &source {

@@ -68,7 +68,7 @@ pub(super) trait Upgrade {
         let Some(channel) = self.channel().take() else { return };
         match channel.tls.is_open() {
             true => self.passed(channel.tls.held()),
-            false => self.encrypted(channel.tls.describe(), Refusal::Incomplete.to_string()),
+            false => self.encrypted(channel.tls.describe(), channel.tls.end().to_string()),
         }
     }
 

@@ -10,6 +10,9 @@ use crate::sql::{Dialect, Shapes};
 use crate::tls::KeyLog;
 use crate::trace::Engine;
 
+/// Kinds of encrypted sessions that are told apart.
+const KINDS: usize = 1000;
+
 /// Names and addresses, statement shapes and cancel keys. A handle: clones share their contents.
 #[derive(Clone, Debug)]
 pub struct Shared(Arc<Inner>);
@@ -74,7 +77,11 @@ impl Shared {
 
     /// Notes that a session cannot be read.
     pub(super) fn is_encrypted(&self, session: Encrypted) {
-        *lock(&self.0.encrypted).entry(session).or_default() += 1;
+        let mut encrypted = lock(&self.0.encrypted);
+        // A client chooses the server's name freely.
+        let known = encrypted.len() < KINDS || encrypted.contains_key(&session);
+        let session = if known { session } else { Encrypted { how: "of various kinds".to_owned(), ..session } };
+        *encrypted.entry(session).or_default() += 1;
     }
 
     /// The sessions that cannot be read, because they are encrypted: which, and how many.

@@ -10,8 +10,8 @@ use super::side::{Keys, Next, Side};
 use super::suite::{self, Suite};
 use crate::postgresql::Direction;
 
-/// What is held back of both directions while the keys are not known, bytes.
-const MOST_HELD: usize = 512 << 10;
+/// What is held back of both directions while the keys are not known, bytes. Certificates take a few thousand.
+const MOST_HELD: u64 = 64 << 10;
 
 /// The longest handshake message. Chains of certificates are far shorter.
 const LONGEST_MESSAGE: usize = 1 << 18;
@@ -139,6 +139,11 @@ impl Connection {
         words.join(", ")
     }
 
+    /// Why the session is not open, if nothing more comes.
+    pub fn end(&self) -> Refusal {
+        if self.chosen.is_some() { Refusal::NoSecrets } else { Refusal::Incomplete }
+    }
+
     /// Takes bytes of one direction, and puts out what can be read now. After an error nothing more can be read.
     ///
     /// # Errors
@@ -160,8 +165,8 @@ impl Connection {
             let all = self.side(other).held.len();
             self.drain(other, all, at_ns, out)?;
         }
-        if !self.open && self.held() > MOST_HELD as u64 {
-            return Err(if self.chosen.is_some() { Refusal::NoSecrets } else { Refusal::Incomplete });
+        if !self.open && self.held() > MOST_HELD {
+            return Err(self.end());
         }
         Ok(())
     }

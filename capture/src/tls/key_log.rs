@@ -72,12 +72,27 @@ impl fmt::Debug for KeyLog {
 }
 
 impl KeyLog {
-    /// Adds what a file holds, now and later on.
+    /// Adds what a file holds.
     ///
     /// # Errors
     ///
     /// A file that cannot be read, or that is not empty and holds no secret.
-    pub fn open(&self, path: &Path) -> Result<(), InvalidKeyLog> {
+    pub fn read(&self, path: &Path) -> Result<(), InvalidKeyLog> {
+        self.open(path).map(drop)
+    }
+
+    /// Adds what a file holds, now and later on.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn follow(&self, path: &Path) -> Result<(), InvalidKeyLog> {
+        let growing = self.open(path)?;
+        self.lock().files.push(growing);
+        Ok(())
+    }
+
+    fn open(&self, path: &Path) -> Result<Growing, InvalidKeyLog> {
         let unreadable = |source| InvalidKeyLog::Unreadable { path: path.to_owned(), source };
         let file = File::open(path).map_err(unreadable)?;
         let mut inner = self.lock();
@@ -87,8 +102,7 @@ impl KeyLog {
         if read > 0 && inner.sessions.len() == before {
             return Err(InvalidKeyLog::NoSecrets { path: path.to_owned() });
         }
-        inner.files.push(growing);
-        Ok(())
+        Ok(growing)
     }
 
     /// Adds the lines of a key log.
@@ -215,7 +229,7 @@ mod tests {
     fn a_file_is_read_on_when_it_has_grown() {
         let mut file = tempfile::NamedTempFile::new().expect("file");
         let log = KeyLog::default();
-        log.open(file.path()).expect("empty, and may grow");
+        log.follow(file.path()).expect("empty, and may grow");
         assert!(log.find(&[1; 32], |_| true).is_none());
         let whole = line("CLIENT_RANDOM", 1, "0aff");
         let (head, tail) = whole.split_at(40);
@@ -230,7 +244,7 @@ mod tests {
     fn a_file_of_something_else_is_refused() {
         let mut file = tempfile::NamedTempFile::new().expect("file");
         file.write_all(b"-----BEGIN PRIVATE KEY-----\n").expect("writes");
-        let error = KeyLog::default().open(file.path()).expect_err("no key log").to_string();
+        let error = KeyLog::default().read(file.path()).expect_err("no key log").to_string();
         assert!(error.contains("SSLKEYLOGFILE"), "{error}");
     }
 }

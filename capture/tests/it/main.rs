@@ -2,6 +2,7 @@
 
 mod cli;
 mod corpus;
+mod corpus_counts;
 mod corpus_mysql;
 mod dialogue;
 mod mysql_codec;
