@@ -16,8 +16,10 @@ pub mod postgresql;
 pub mod session;
 pub mod sql;
 pub mod tap;
+pub mod tls;
 pub mod trace;
 mod twice;
+mod unpack;
 mod wording;
 
 pub use causes::causes;

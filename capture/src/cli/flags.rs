@@ -66,7 +66,12 @@ pub enum Command {
         ports: PortFlags,
         #[command(flatten)]
         output: OutputFlags,
-        /// Capture files, in the order in which they were recorded; - is standard input
+        /// Secrets of TLS sessions, as a client or server writes them for SSLKEYLOGFILE; repeat for several. Secrets that
+        /// pcapng files carry are used, too
+        #[arg(long = "keylog", value_name = "FILE")]
+        key_logs: Vec<PathBuf>,
+        /// Capture files (pcap, pcapng; as they are, gzip or zstd), in the order in which they were recorded; - is standard
+        /// input
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
@@ -82,6 +87,9 @@ pub enum Command {
         /// See packets for other machines too, as on a mirror port
         #[arg(long)]
         promiscuous: bool,
+        /// Secrets of TLS sessions, which a client or server writes for SSLKEYLOGFILE meanwhile; repeat for several
+        #[arg(long = "keylog", value_name = "FILE")]
+        key_logs: Vec<PathBuf>,
         #[command(flatten)]
         ports: PortFlags,
         #[command(flatten)]

@@ -29,6 +29,8 @@ pub enum Plan {
 #[derive(Debug)]
 pub struct Record {
     pub source: Source,
+    /// Files with secrets of TLS sessions.
+    pub key_logs: Vec<PathBuf>,
     pub ports: Ports,
     pub duration: Option<Duration>,
     pub output: Output,
@@ -74,14 +76,16 @@ impl TryFrom<Flags> for Plan {
 
     fn try_from(flags: Flags) -> anyhow::Result<Self> {
         Ok(match flags.command {
-            Command::Packets { ports, output, files } => Plan::Record(Record {
+            Command::Packets { ports, output, key_logs, files } => Plan::Record(Record {
                 source: Source::Files(files),
+                key_logs,
                 ports: ports.try_into()?,
                 duration: None,
                 output: output.into(),
             }),
-            Command::Live { interface, buffer, promiscuous, ports, time, output } => Plan::Record(Record {
+            Command::Live { interface, buffer, promiscuous, key_logs, ports, time, output } => Plan::Record(Record {
                 source: Source::Live(Live { buffer: buffer << 20, promiscuous, ..Live::new(interface) }),
+                key_logs,
                 ports: ports.try_into()?,
                 duration: duration(&time)?,
                 output: output.into(),

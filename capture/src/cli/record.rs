@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Ports, Source, Statistics};
 use splitproof_capture::session::{self, Shared};
+use splitproof_capture::tls::KeyLog;
 use splitproof_capture::trace::{Engine, Loss, Manifest, Options, Shape, Writer};
 
 use super::Done;
@@ -23,9 +24,16 @@ pub const ENCRYPTED: &str = "the sessions are encrypted: record where they are n
 
 /// Records until the source ends or is told to stop, and prints the summary.
 pub fn run(plan: Record) -> anyhow::Result<Done> {
-    let Record { source, ports, duration, output } = plan;
+    let Record { source, key_logs, ports, duration, output } = plan;
     // Before the old trace is replaced: a wrong file name must not cost it.
     source.check()?;
+    let keys = KeyLog::default();
+    for path in &key_logs {
+        match source {
+            Source::Files(_) => keys.read(path)?,
+            Source::Live(_) => keys.follow(path)?,
+        }
+    }
     let stop = stop::on_signals()?;
     let (name, inputs, flush_every): (_, Vec<String>, _) = match &source {
         Source::Files(files) => ("packets", files.iter().map(|file| file.display().to_string()).collect(), None),
@@ -36,14 +44,20 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     let options = Options { inputs, existing: output.existing, flush_every, ..Options::new(engine, name) };
     let watched = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
 
-    let (decided, open) = sessions(&ports);
+    let (decided, open) = sessions(&ports, &keys);
     let mut sink = Deciding { watched, decided: Arc::clone(&decided), told: false };
     let mut assembler = Assembler::new(ports, Limits::default(), open);
     let ended = {
         let progress = Progress::start();
         let mut show = |state: splitproof_capture::packets::Progress<'_>| progress.packets(state);
         let mut begun = || eprintln!("listening on {heard}");
-        let control = Control { stop: Some(&stop), duration, begun: Some(&mut begun), progress: Some(&mut show) };
+        let control = Control {
+            stop: Some(&stop),
+            duration,
+            begun: Some(&mut begun),
+            key_log: Some(&keys),
+            progress: Some(&mut show),
+        };
         let ended = source.run(&mut assembler, &mut sink, control)?;
         assembler.finish(&mut sink);
         ended
@@ -56,19 +70,21 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     let manifest = writer.finish(&assembler.losses())?;
 
     let problems = problems(&ended, &manifest, assembler.statistics());
-    Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics()).print(output.json)?;
+    let encrypted = decided.get().map(Shared::encrypted).unwrap_or_default();
+    let summary = Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics());
+    summary.encrypted(&encrypted).print(output.json)?;
     Ok(Done::from_problems(&problems))
 }
 
 /// Opens sessions. A trace is of one engine: where the ports are of several, the first session decides which.
-fn sessions(ports: &Ports) -> (Arc<OnceLock<Shared>>, Open) {
+fn sessions(ports: &Ports, keys: &KeyLog) -> (Arc<OnceLock<Shared>>, Open) {
     let decided = Arc::new(OnceLock::new());
     if let Some(engine) = ports.only_engine() {
-        decided.set(Shared::new(engine)).ok();
+        decided.set(Shared::new(engine).with_key_log(keys)).ok();
     }
-    let shared = Arc::clone(&decided);
+    let (shared, keys) = (Arc::clone(&decided), keys.clone());
     let open: Open = Box::new(move |engine, session, start| {
-        session::decoder(engine, session, start, shared.get_or_init(|| Shared::new(engine)))
+        session::decoder(engine, session, start, shared.get_or_init(|| Shared::new(engine).with_key_log(&keys)))
     });
     (decided, open)
 }
@@ -105,7 +121,7 @@ fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<
         let why = if statistics.packets == 0 {
             "there was no packet".to_string()
         } else if losses.get(Loss::Encrypted) > 0 {
-            ENCRYPTED.to_string()
+            format!("{ENCRYPTED}; with the secrets of a key log they can be read (--keylog)")
         } else if statistics.used == 0 {
             format!("none of the {} packets is of a port that was asked for; give --port", statistics.packets)
         } else {

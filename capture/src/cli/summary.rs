@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use splitproof_capture::log;
 use splitproof_capture::packets::Statistics;
+use splitproof_capture::session::Encrypted;
 use splitproof_capture::tap::Counters;
 use splitproof_capture::trace::{Losses, Manifest, Window};
 
@@ -23,8 +24,19 @@ pub struct Summary<'a> {
     connections: Option<Connections>,
     #[serde(skip_serializing_if = "Option::is_none")]
     entries: Option<Entries>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    encrypted: Vec<EncryptedLine<'a>>,
     losses: Vec<LossLine>,
     problems: &'a [String],
+}
+
+/// Sessions that could not be read, because they are encrypted.
+#[derive(Serialize)]
+struct EncryptedLine<'a> {
+    server: &'a str,
+    sessions: u64,
+    encryption: &'a str,
+    reason: &'a str,
 }
 
 /// What was read, when the source is packets.
@@ -83,6 +95,7 @@ impl<'a> Summary<'a> {
             packets: None,
             connections: None,
             entries: None,
+            encrypted: Vec::new(),
             losses: loss_lines(&table.losses),
             problems,
         }
@@ -108,6 +121,18 @@ impl<'a> Summary<'a> {
         self
     }
 
+    /// Adds the sessions that could not be read.
+    pub fn encrypted(mut self, sessions: &'a [(Encrypted, u64)]) -> Self {
+        let line = |(session, count): &'a (Encrypted, u64)| EncryptedLine {
+            server: &session.server,
+            sessions: *count,
+            encryption: &session.how,
+            reason: &session.why,
+        };
+        self.encrypted = sessions.iter().map(line).collect();
+        self
+    }
+
     /// Prints it on standard output.
     pub fn print(&self, json: bool) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
@@ -128,6 +153,12 @@ impl<'a> Summary<'a> {
                 writeln!(out, "entries   {read} read, {used} used; {made_up_requests} requests made up")?;
             }
             write_losses(&mut out, &self.losses)?;
+            if !self.encrypted.is_empty() {
+                writeln!(out, "encrypted")?;
+            }
+            for EncryptedLine { server, sessions, encryption, reason } in &self.encrypted {
+                writeln!(out, "  {sessions} to {server} ({encryption}): {reason}")?;
+            }
             write_problems(&mut out, self.problems)?;
         }
         out.flush()?;

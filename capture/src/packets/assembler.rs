@@ -6,9 +6,11 @@ use foldhash::fast::RandomState;
 
 use super::{
     flow::Flow,
+    fragments::{Fragments, Pushed},
     ports::Ports,
     statistics::Statistics,
     tcp::{self, Endpoint, Segment, flags},
+    tunnel,
 };
 use crate::{
     session::{self, Close, Decoder, Shared, Start},
@@ -83,6 +85,7 @@ pub struct Assembler {
     limits: Limits,
     open: Open,
     flows: HashMap<[Endpoint; 2], Flow, RandomState>,
+    fragments: Fragments,
     losses: Losses,
     statistics: Statistics,
     swept_ns: Option<i64>,
@@ -96,6 +99,7 @@ impl Assembler {
             limits,
             open,
             flows: HashMap::default(),
+            fragments: Fragments::default(),
             losses: Losses::default(),
             statistics: Statistics::default(),
             swept_ns: None,
@@ -134,11 +138,34 @@ impl Assembler {
         let outcome = tcp::read(link, data, wire).and_then(|segment| self.segment(at_ns, &segment, out));
         match outcome {
             Ok(()) => self.statistics.used += 1,
+            Err(Loss::IpFragment) => self.fragment(link, at_ns, data, wire, out),
             Err(loss) => self.losses.add(loss, 1),
         }
         if self.swept_ns.is_none_or(|swept| at_ns.abs_diff(swept) >= SWEEP_NS.unsigned_abs()) {
             self.tick(at_ns, out);
         }
+    }
+
+    /// Takes an IP fragment. A packet that is whole now is accounted for with all its fragments; one that never
+    /// becomes whole is a loss of those that came.
+    #[cold]
+    fn fragment(&mut self, link: i32, at_ns: i64, data: &[u8], wire: u32, out: &mut dyn Sink) {
+        let (packets, outcome) =
+            match tunnel::fragment(link, data, wire).map(|piece| self.fragments.push(at_ns, &piece)) {
+                Err(loss) => (1, Err(loss)),
+                Ok(Pushed::Waiting) => (0, Ok(())),
+                Ok(Pushed::Repeated) => (1, Ok(())),
+                Ok(Pushed::Whole(whole)) => {
+                    let carried = tunnel::whole(&whole);
+                    let segment = carried.and_then(tcp::segment);
+                    (whole.packets, segment.and_then(|segment| self.segment(at_ns, &segment, out)))
+                }
+            };
+        match outcome {
+            Ok(()) => self.statistics.used += packets,
+            Err(loss) => self.losses.add(loss, packets),
+        }
+        self.losses.add(Loss::IpFragment, self.fragments.expire(at_ns));
     }
 
     #[inline]
@@ -186,6 +213,7 @@ impl Assembler {
     /// call it; [`feed`](Self::feed) does so by the packets' times.
     pub fn tick(&mut self, now_ns: i64, out: &mut dyn Sink) {
         self.swept_ns = Some(now_ns);
+        self.losses.add(Loss::IpFragment, self.fragments.expire(now_ns));
         let Assembler { limits, flows, losses, statistics, open, .. } = self;
         let mut cx = Context { open, losses, statistics, out };
         let mut buffered = 0;
@@ -229,6 +257,7 @@ impl Assembler {
     /// Ends the capture: closes every session that is still open, in the order of their numbers.
     pub fn finish(&mut self, out: &mut dyn Sink) {
         let at_ns = self.statistics.last_ns.unwrap_or(0);
+        self.losses.add(Loss::IpFragment, self.fragments.expire(i64::MAX));
         let mut flows: Vec<Flow> = self.flows.drain().map(|(_, flow)| flow).collect();
         flows.sort_by_key(Flow::session);
         let Assembler { losses, statistics, open, .. } = self;

@@ -45,22 +45,26 @@ pub enum Error {
         /// Its link type by libpcap's name.
         link: String,
     },
-    /// The file is damaged in its middle.
+    /// The file is damaged in its middle. What comes before was used, and what comes after as far as it is sound.
     #[error(
-        "{}: damaged {}, after packet {packets}: {what}; what comes before was used; \
+        "{}: damaged at byte {offset}, after packet {packets}: {what}; {}{bytes} bytes were passed over; \
          copy the file again from where it was recorded, or record again",
         path.display(),
-        offset.map_or_else(|| "at an unknown offset".to_owned(), |offset| format!("at byte {offset}"))
+        if *places > 1 { format!("in {places} places ") } else { String::new() }
     )]
     Damaged {
         /// The file.
         path: PathBuf,
         /// Packets that could be read before.
         packets: u64,
-        /// Where the record begins that cannot be read; `None` when the input is not a regular file.
-        offset: Option<u64>,
+        /// Where the first record begins that cannot be read; in the contents of a compressed file.
+        offset: u64,
         /// What is wrong there.
         what: String,
+        /// In how many places the file is damaged.
+        places: u64,
+        /// Bytes that were passed over in all of them; counted as lost.
+        bytes: u64,
     },
     /// The interface cannot be captured from.
     #[error("interface {interface}: {what}; {remedy}")]

@@ -66,7 +66,7 @@ pub(super) fn is_known(link: i32) -> bool {
 #[inline]
 pub(super) fn strip(link: i32, frame: Frame<'_>) -> Result<Frame<'_>, Loss> {
     match link {
-        ETHERNET => ether_type(frame.u16(12)?, frame.skip(14)?),
+        ETHERNET => ethernet(frame),
         LINUX_SLL => ether_type(frame.u16(14)?, frame.skip(16)?),
         LINUX_SLL2 => ether_type(frame.u16(0)?, frame.skip(20)?),
         NULL | LOOP => family(frame),
@@ -75,15 +75,58 @@ pub(super) fn strip(link: i32, frame: Frame<'_>) -> Result<Frame<'_>, Loss> {
     }
 }
 
-/// Follows VLAN tags to IP. `frame` begins after the type field.
+/// Strips an Ethernet header.
 #[inline]
-fn ether_type(mut kind: u16, mut frame: Frame<'_>) -> Result<Frame<'_>, Loss> {
+pub(super) fn ethernet(frame: Frame<'_>) -> Result<Frame<'_>, Loss> {
+    ether_type(frame.u16(12)?, frame.skip(14)?)
+}
+
+/// Follows VLAN tags, and the headers of MPLS and PPPoE, to IP. `frame` begins after the type field.
+#[inline]
+pub(super) fn ether_type(mut kind: u16, mut frame: Frame<'_>) -> Result<Frame<'_>, Loss> {
     loop {
         match kind {
             0x0800 | 0x86dd => return Ok(frame),
             _ if VLAN.contains(&kind) => (kind, frame) = (frame.u16(2)?, frame.skip(4)?),
+            MPLS | MPLS_MULTICAST => return mpls(frame),
+            PPPOE => (kind, frame) = (ppp(frame.u16(6)?), frame.skip(8)?),
+            // Ethernet in Ethernet's numbers: what GRE and Geneve carry
+            BRIDGED => (kind, frame) = (frame.u16(12)?, frame.skip(14)?),
             _ => return Err(Loss::OtherTraffic),
         }
+    }
+}
+
+const MPLS: u16 = 0x8847;
+const MPLS_MULTICAST: u16 = 0x8848;
+const PPPOE: u16 = 0x8864;
+const BRIDGED: u16 = 0x6558;
+
+/// Passes over MPLS labels. They do not tell what they carry, but the first half byte of IP is its version, and that of a
+/// control word before Ethernet is zero.
+#[cold]
+fn mpls(mut frame: Frame<'_>) -> Result<Frame<'_>, Loss> {
+    loop {
+        let last = frame.u16(2)? & 0x0100 != 0;
+        frame = frame.skip(4)?;
+        if last {
+            break;
+        }
+    }
+    match frame.data.first().map(|first| first >> 4) {
+        Some(4 | 6) => Ok(frame),
+        Some(0) => ethernet(frame.skip(4)?),
+        Some(_) => Err(Loss::OtherTraffic),
+        None => Err(frame.too_short()),
+    }
+}
+
+/// What PPP carries, in Ethernet's numbers.
+fn ppp(protocol: u16) -> u16 {
+    match protocol {
+        0x0021 => 0x0800,
+        0x0057 => 0x86dd,
+        other => other,
     }
 }
 

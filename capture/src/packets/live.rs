@@ -9,7 +9,6 @@ use pcap::{Active, Capture, Device, Precision};
 
 use super::{
     Assembler, Error, Ports,
-    file::{text, time},
     source::{Pace, Reason},
 };
 use crate::trace::{Loss, Sink};
@@ -113,6 +112,20 @@ impl Live {
             _ => "check that it is up, and that this kernel allows packet capture".to_owned(),
         };
         Error::Interface { interface: self.interface.clone(), what, remedy }
+    }
+}
+
+/// The time of a packet, nanoseconds since 1970 UTC: libpcap was asked for nanoseconds, which it puts where the
+/// microseconds are otherwise.
+fn time(header: &pcap::PacketHeader) -> i64 {
+    header.ts.tv_sec.saturating_mul(1_000_000_000).saturating_add(header.ts.tv_usec)
+}
+
+/// What libpcap says, without the prefix.
+fn text(error: &pcap::Error) -> String {
+    match error {
+        pcap::Error::PcapError(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 

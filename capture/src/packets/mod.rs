@@ -1,21 +1,21 @@
-//! Traffic from packets: capture files and live interfaces, through libpcap.
+//! Traffic from packets: capture files, and live interfaces through libpcap.
 //!
 //! A packet passes through these files, top to bottom:
 //!
-//! - [`Source`]: capture files or an interface, read through libpcap (`source`, `file`, `live`; `damage` finds
-//!   where a broken file breaks)
+//! - [`Source`]: capture files or an interface (`source`, `file`, `live`)
 //! - [`Assembler`]: the table of connections; accounts for every packet
-//! - `link`, `ip`, `tcp`: the headers, down to a TCP segment
+//! - `link`, `ip`, `tcp`: the headers, down to a TCP segment; `tunnel`: mirrored and tunnelled packets;
+//!   `fragments`: IP packets that were sent in pieces
 //! - `flow`: one connection, from SYN (or midway) to FIN or RST
 //! - [`Stream`]: one direction of a connection: segments in any order to bytes in order
 //! - [`Ports`]: which server port speaks which protocol; nothing else decides that
 //! - [`Statistics`]: the figures of the closing summary
 
 mod assembler;
-mod damage;
 mod error;
 mod file;
 mod flow;
+mod fragments;
 mod ip;
 mod link;
 mod live;
@@ -24,6 +24,7 @@ mod source;
 mod statistics;
 mod stream;
 mod tcp;
+mod tunnel;
 
 pub use assembler::{Assembler, Limits, Open, sessions};
 pub use error::Error;

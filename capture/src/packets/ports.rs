@@ -42,11 +42,13 @@ impl Ports {
     }
 
     /// The filter for libpcap that lets these ports through: also behind up to two VLAN tags where the link type can
-    /// carry them, and behind IPv6 extension headers, which a filter cannot follow. An IP fragment without a TCP header
-    /// does not pass; the one with it does, and is counted.
+    /// carry them, and behind IPv6 extension headers, which a filter cannot follow. Of fragments of TCP in IPv4 those after
+    /// the first pass whatever their port, which only the first tells.
     pub(super) fn filter(&self, vlan: bool) -> String {
         let tcp: Vec<String> = self.0.iter().map(|(port, _)| format!("tcp port {port}")).collect();
-        let plain = format!("{} or (ip6 and ip6[6] != 6 and ip6[6] != 17 and ip6[6] != 58)", tcp.join(" or "));
+        let fragments = "(ip proto 6 and ip[6:2] & 0x1fff != 0)";
+        let extended = "(ip6 and ip6[6] != 6 and ip6[6] != 17 and ip6[6] != 58)";
+        let plain = format!("{} or {fragments} or {extended}", tcp.join(" or "));
         match vlan {
             true => format!("({plain}) or (vlan and ({plain} or (vlan and ({plain}))))"),
             false => plain,

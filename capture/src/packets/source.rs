@@ -6,10 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    Assembler, Error, Live, Statistics,
-    file::{PacketFile, regular},
-};
+use super::{Assembler, Error, Live, Statistics, file::PacketFile};
+use crate::tls::KeyLog;
 use crate::trace::Sink;
 use crate::twice;
 
@@ -43,6 +41,8 @@ pub struct Control<'a> {
     pub duration: Option<Duration>,
     /// Called when an interface is captured from: what passes it from now on is seen.
     pub begun: Option<&'a mut dyn FnMut()>,
+    /// Takes the secrets for TLS that capture files bring with them.
+    pub key_log: Option<&'a KeyLog>,
     /// Called a few times a second at most.
     pub progress: Option<&'a mut dyn FnMut(Progress<'_>)>,
 }
@@ -79,7 +79,7 @@ pub struct Ended {
     /// Files that end inside a packet.
     pub cut: Vec<Cut>,
     /// Files that are damaged in their middle, or are no capture and could not be looked at beforehand because they
-    /// are pipes; an interface that went away. What came before was used, and so were the other files.
+    /// are pipes; an interface that went away. What is sound was used, and so were the other files.
     pub damaged: Vec<Error>,
     /// Files that begin before the one before them ends.
     pub overlapping: Vec<Overlap>,
@@ -144,10 +144,9 @@ impl Source {
                     let before_ns = to.statistics().last_ns;
                     match PacketFile::open(path) {
                         Ok(mut file) => {
-                            match file.read(to, out, &mut pace) {
-                                Ok(cut) => ended.cut.extend(cut),
-                                Err(error) => ended.damaged.push(error),
-                            }
+                            let outcome = file.read(to, out, &mut pace);
+                            ended.cut.extend(outcome.cut);
+                            ended.damaged.extend(outcome.damaged);
                             ended.overlapping.extend(overlap(path, file.first_ns, before_ns));
                         }
                         Err(error) => ended.damaged.push(error),
@@ -200,6 +199,13 @@ impl<'a> Pace<'a> {
     fn begun(&mut self) {
         if let Some(begun) = &mut self.control.begun {
             begun();
+        }
+    }
+
+    /// Takes secrets for TLS that a file brings with it.
+    pub fn secrets(&self, log: &[u8]) {
+        if let Some(keys) = self.control.key_log {
+            keys.add(log);
         }
     }
 

@@ -59,7 +59,13 @@ impl Segment<'_> {
 #[inline]
 pub(super) fn read(link: i32, data: &[u8], wire: u32) -> Result<Segment<'_>, Loss> {
     let wire = (wire as usize).max(data.len());
-    let ip::Carried { source, destination, tcp } = ip::read(link::strip(link, Frame { data, wire })?)?;
+    segment(ip::read(link::strip(link, Frame { data, wire })?)?)
+}
+
+/// Decodes a TCP segment.
+#[inline]
+pub(super) fn segment(carried: ip::Carried<'_>) -> Result<Segment<'_>, Loss> {
+    let ip::Carried { source, destination, tcp } = carried;
     let Some(fixed) = tcp.data.first_chunk::<20>() else { return Err(tcp.too_short()) };
     let header = usize::from(fixed[12] >> 4) * 4;
     if header < fixed.len() || header > tcp.wire {

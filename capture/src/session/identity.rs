@@ -34,6 +34,11 @@ impl Identity {
         }
     }
 
+    /// The server's address and port.
+    pub fn server(&self) -> Arc<str> {
+        Arc::clone(&self.server)
+    }
+
     /// Number of the next row.
     pub fn next_seq(&self) -> u32 {
         self.next_seq

@@ -1,13 +1,17 @@
 //! What the sessions of one recording have in common.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::sql::{Dialect, Shapes};
+use crate::tls::KeyLog;
 use crate::trace::Engine;
+
+/// Kinds of encrypted sessions that are told apart.
+const KINDS: usize = 1000;
 
 /// Names and addresses, statement shapes and cancel keys. A handle: clones share their contents.
 #[derive(Clone, Debug)]
@@ -30,6 +34,19 @@ struct Inner {
     names: Mutex<HashSet<Arc<str>>>,
     shapes: Mutex<Shapes>,
     cancel_keys: Mutex<HashMap<u64, u64>>,
+    key_log: KeyLog,
+    encrypted: Mutex<BTreeMap<Encrypted, u64>>,
+}
+
+/// A kind of session whose content cannot be read, because it is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Encrypted {
+    /// The server's address and port.
+    pub server: Arc<str>,
+    /// What is known of the encryption: version, cipher suite, the server's name.
+    pub how: String,
+    /// Why it is not decrypted.
+    pub why: String,
 }
 
 impl Shared {
@@ -40,7 +57,36 @@ impl Shared {
             names: Mutex::default(),
             shapes: Mutex::new(Shapes::new(Dialect::of(engine))),
             cancel_keys: Mutex::default(),
+            key_log: KeyLog::default(),
+            encrypted: Mutex::default(),
         }))
+    }
+
+    /// With the secrets of TLS sessions, for a handle that no other shares yet.
+    pub fn with_key_log(mut self, keys: &KeyLog) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.key_log = keys.clone();
+        }
+        self
+    }
+
+    /// The secrets of TLS sessions.
+    pub(super) fn key_log(&self) -> &KeyLog {
+        &self.0.key_log
+    }
+
+    /// Notes that a session cannot be read.
+    pub(super) fn is_encrypted(&self, session: Encrypted) {
+        let mut encrypted = lock(&self.0.encrypted);
+        // A client chooses the server's name freely.
+        let known = encrypted.len() < KINDS || encrypted.contains_key(&session);
+        let session = if known { session } else { Encrypted { how: "of various kinds".to_owned(), ..session } };
+        *encrypted.entry(session).or_default() += 1;
+    }
+
+    /// The sessions that cannot be read, because they are encrypted: which, and how many.
+    pub fn encrypted(&self) -> Vec<(Encrypted, u64)> {
+        lock(&self.0.encrypted).iter().map(|(session, count)| (session.clone(), *count)).collect()
     }
 
     /// The kind of the servers that the sessions talk to.

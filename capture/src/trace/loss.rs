@@ -45,12 +45,14 @@ losses! {
     SnapLength = "snap_length", "packets";
     /// The packet's headers contradict its length.
     MalformedPacket = "malformed_packet", "packets";
-    /// The packet is an IP fragment.
+    /// The packet is an IP fragment whose other fragments were not all captured.
     IpFragment = "ip_fragment", "packets";
     /// The packet is not TCP, or not from or to a port that was asked for.
     OtherTraffic = "other_traffic", "packets";
     /// The file ends in the middle of a packet record.
     TruncatedFile = "truncated_file", "bytes";
+    /// The file is damaged here; reading went on with the next sound record.
+    DamagedFile = "damaged_file", "bytes";
     /// Bytes that the peer acknowledged and the capture never saw.
     Gap = "gap", "bytes";
     /// Bytes passed over while looking for the next message boundary, after a gap or at a session joined midway.

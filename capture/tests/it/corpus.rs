@@ -15,9 +15,11 @@ use std::{
 
 use splitproof_capture::{
     packets::{Assembler, Control, Ended, Error, Limits, PortOption, Ports, Source, Statistics, sessions},
-    session::Shared,
+    session::{Encrypted, Shared},
     trace::{Engine, Kind, Loss, Losses, Request},
 };
+
+use crate::packets::wire::lost_packets;
 
 /// The corpus; `None`, after a message that counts the tests, where it may be left out.
 pub fn corpus(tests: usize) -> Option<PathBuf> {
@@ -78,6 +80,7 @@ pub struct Decoded {
     pub losses: Losses,
     pub statistics: Statistics,
     pub ended: Result<Ended, Error>,
+    pub encrypted: Vec<(Encrypted, u64)>,
 }
 
 impl Decoded {
@@ -98,15 +101,15 @@ impl Decoded {
 /// Decodes a capture as this engine's on these ports.
 pub fn decode(engine: Engine, path: &Path, ports: &[u16]) -> Decoded {
     let ports: Ports = ports.iter().map(|&port| PortOption { port, engine }).into();
-    let mut assembler = Assembler::new(ports, Limits::default(), sessions(Shared::new(engine)));
+    let shared = Shared::new(engine);
+    let mut assembler = Assembler::new(ports, Limits::default(), sessions(shared.clone()));
     let mut requests = Vec::new();
     let ended = Source::Files(vec![path.to_owned()]).run(&mut assembler, &mut requests, Control::default());
     assembler.finish(&mut requests);
     requests.sort_by_key(|request| (request.start_ns, request.session, request.seq));
     let (losses, statistics) = (assembler.losses(), assembler.statistics().clone());
-    let lost: u64 = losses.iter().filter(|(loss, _)| loss.unit() == "packets").map(|(_, amount)| amount).sum();
-    assert_eq!(statistics.packets, statistics.used + lost, "{}: {losses:?}", path.display());
-    Decoded { requests, losses, statistics, ended }
+    assert_eq!(statistics.packets, statistics.used + lost_packets(&losses), "{}: {losses:?}", path.display());
+    Decoded { requests, losses, statistics, ended, encrypted: shared.encrypted() }
 }
 
 /// What was read from a capture, in a form that tshark can be asked for too.

@@ -2,6 +2,7 @@
 
 mod cli;
 mod corpus;
+mod corpus_counts;
 mod corpus_mysql;
 mod dialogue;
 mod log;
@@ -16,6 +17,7 @@ mod session_properties;
 mod sql;
 mod tap;
 mod tap_postgresql;
+mod tls;
 mod trace_damage;
 mod trace_docs;
 mod trace_order;

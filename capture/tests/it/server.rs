@@ -17,18 +17,26 @@ pub struct Server {
 impl Server {
     /// Starts one; `None` when PostgreSQL is not installed.
     pub fn start() -> Option<Self> {
-        Self::start_with("")
+        Self::start_with("", &[])
     }
 
-    /// Starts one with further settings (`-c name=value …`).
-    pub fn start_with(more: &str) -> Option<Self> {
+    /// Starts one with further settings (`-c name=value …`). Files go into the directory that `DIR` names in them, readable by the
+    /// server alone.
+    pub fn start_with(settings: &str, files: &[(&str, &[u8])]) -> Option<Self> {
         let bin = installed()?;
         let dir = TempDir::new().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let server = Server { dir, bin, port };
+        for (name, content) in files {
+            let path = server.dir.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+            server.own(&path);
+        }
         server.own(server.dir.path());
         let data = server.data();
         server.check("initdb", &["-D", &data, "-U", "postgres", "--auth=trust", "-N", "--no-locale", "-E", "UTF8"]);
+        let more = settings.replace("DIR", &server.dir.path().display().to_string());
         let settings =
             format!("-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories= -c fsync=off {more}");
         let log = server.dir.path().join("log").display().to_string();

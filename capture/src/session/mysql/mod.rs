@@ -27,8 +27,9 @@ use crate::mysql::{Invalid, Packet};
 use crate::postgresql::Direction;
 use crate::trace::{Loss, Losses, Sink};
 
+use super::encrypted::{self, Channel, Upgrade};
 use super::held::Held;
-use super::{Close, Decoder, Shared, Start};
+use super::{Close, Decoder, Encrypted, Shared, Start};
 use conversation::Conversation;
 use framing::Framing;
 use inflate::Inflate;
@@ -88,6 +89,8 @@ pub struct Session {
     /// After the place was found: the sequence number that the server's answer must begin with, in the packets that are
     /// sent, which may be compressed.
     awaited: Option<u8>,
+    /// The encryption, once it has begun.
+    channel: Option<Box<Channel>>,
 }
 
 impl Session {
@@ -102,7 +105,7 @@ impl Session {
             Phase::Start(start::Progress::default())
         };
         let (client, server) = (Lane::default(), Lane::default());
-        Session { phase, talk, client, server, compression: None, awaited: None }
+        Session { phase, talk, client, server, compression: None, awaited: None, channel: None }
     }
 
     fn lane(&mut self, side: Direction) -> &mut Lane {
@@ -169,6 +172,10 @@ impl Session {
         }
         self.lane(side).held = held;
         while !rest.is_empty() {
+            if self.channel.is_some() {
+                // The packet before asked for encryption.
+                return self.decrypt(side, at_ns, rest, out);
+            }
             if self.compression != compression {
                 // The packet before was the last without compression.
                 return self.feed(side, at_ns, rest, out);
@@ -357,44 +364,83 @@ impl Session {
     }
 }
 
-impl Decoder for Session {
-    fn client(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
-        if let Phase::Lost(search) = &mut self.phase {
+impl Upgrade for Session {
+    fn channel(&mut self) -> &mut Option<Box<Channel>> {
+        &mut self.channel
+    }
+
+    fn plain(&mut self, side: Direction, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
+        if let (Phase::Lost(search), Direction::Client) = (&mut self.phase, side) {
             if let Some(framing) = search.client(bytes) {
                 self.compression = framing.algorithm();
                 (self.client.inflate, self.server.inflate) = (None, None);
                 self.found();
             } else if search.encrypted() {
-                self.unreadable(Loss::Encrypted);
+                encrypted::joined_midway(self);
             }
         }
-        self.feed(Direction::Client, at_ns, bytes, out);
-    }
-
-    fn server(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
-        if let Phase::Lost(search) = &self.phase
+        if let (Phase::Lost(search), Direction::Server) = (&self.phase, side)
             && search.is_fresh()
             && start::greets(bytes)
         {
             self.phase = Phase::Start(start::Progress::default());
         }
-        self.feed(Direction::Server, at_ns, bytes, out);
-        if let Phase::Lost(search) = &self.phase
+        self.feed(side, at_ns, bytes, out);
+        if let (Phase::Lost(search), Direction::Server) = (&self.phase, side)
             && search.encrypted()
         {
-            self.unreadable(Loss::Encrypted);
+            encrypted::joined_midway(self);
         }
     }
 
-    fn client_gap(&mut self, _at_ns: i64, missing: u64, out: &mut dyn Sink) {
-        self.gap(Direction::Client, missing, out);
+    fn missing(&mut self, side: Direction, missing: u64, out: &mut dyn Sink) {
+        self.gap(side, missing, out);
     }
 
-    fn server_gap(&mut self, _at_ns: i64, missing: u64, out: &mut dyn Sink) {
-        self.gap(Direction::Server, missing, out);
+    fn passed(&mut self, bytes: u64) {
+        self.talk.losses.add(Loss::Resync, bytes);
+    }
+
+    fn encrypted(&mut self, how: String, why: String) {
+        let server = self.talk.who.server();
+        self.talk.shared.is_encrypted(Encrypted { server, how, why });
+        self.unreadable(Loss::Encrypted);
+    }
+}
+
+impl Decoder for Session {
+    #[inline]
+    fn client(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
+        match self.channel {
+            None => self.plain(Direction::Client, at_ns, bytes, out),
+            Some(_) => self.decrypt(Direction::Client, at_ns, bytes, out),
+        }
+    }
+
+    #[inline]
+    fn server(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
+        match self.channel {
+            None => self.plain(Direction::Server, at_ns, bytes, out),
+            Some(_) => self.decrypt(Direction::Server, at_ns, bytes, out),
+        }
+    }
+
+    fn client_gap(&mut self, at_ns: i64, missing: u64, out: &mut dyn Sink) {
+        match self.channel {
+            None => self.gap(Direction::Client, missing, out),
+            Some(_) => self.decrypt_gap(Direction::Client, at_ns, missing, out),
+        }
+    }
+
+    fn server_gap(&mut self, at_ns: i64, missing: u64, out: &mut dyn Sink) {
+        match self.channel {
+            None => self.gap(Direction::Server, missing, out),
+            Some(_) => self.decrypt_gap(Direction::Server, at_ns, missing, out),
+        }
     }
 
     fn close(&mut self, at_ns: i64, how: Close, out: &mut dyn Sink) {
+        self.decrypt_end();
         let cut = self.client.clear() + self.server.clear();
         match std::mem::replace(&mut self.phase, Phase::Unreadable) {
             Phase::Start(progress) => {

@@ -7,6 +7,7 @@ use super::{Phase, Session};
 use crate::mysql::packet::{self, HEADER, header};
 use crate::mysql::{Capabilities, ErrPacket, Handshake, HandshakeResponse, Opening};
 use crate::postgresql::Direction;
+use crate::session::encrypted::{Channel, Upgrade};
 use crate::sql::mysql::{Mode, Server};
 use crate::trace::{Kind, Loss, Sink};
 
@@ -73,7 +74,7 @@ impl Session {
             Direction::Client => {
                 let offered = progress.offered;
                 match Opening::decode(payload) {
-                    Ok(Opening::Ssl(_)) => self.unreadable(Loss::Encrypted),
+                    Ok(Opening::Ssl(_)) => self.channel = Some(Channel::new(self.talk.shared.key_log(), 0)),
                     Ok(Opening::Response(response)) => self.respond(began_ns, offered, response),
                     Err(_) => self.refuse(side, first_ns, Loss::OtherProtocol, payload.len()),
                 }
@@ -91,6 +92,9 @@ impl Session {
                 let began_ns = began_ns.unwrap_or(first_ns);
                 self.talk.losses.add(Loss::Undecodable, bytes as u64);
                 self.connect(began_ns);
+            }
+            _ if why == Loss::Encrypted => {
+                self.encrypted("TLS".to_owned(), "its request for encryption was not captured".to_owned());
             }
             _ => self.unreadable(why),
         }

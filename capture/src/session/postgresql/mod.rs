@@ -17,12 +17,14 @@ mod place;
 mod requests;
 mod start;
 
+use crate::postgresql::startup::is_tls as begins_tls;
 use crate::postgresql::{Direction, frame};
 use crate::trace::{Kind, Loss, Losses, Outcome, Request, Sink};
 
+use super::encrypted::{self, Channel, Upgrade};
 use super::ending::nanos_between;
 use super::held::Held;
-use super::{Close, Decoder, Shared, Start};
+use super::{Close, Decoder, Encrypted, Shared, Start};
 use conversation::Conversation;
 use place::Search;
 
@@ -48,6 +50,8 @@ pub struct Session {
     talk: Conversation,
     client: Held,
     server: Held,
+    /// The encryption, once it has begun.
+    channel: Option<Box<Channel>>,
 }
 
 impl Session {
@@ -61,7 +65,7 @@ impl Session {
         } else {
             Phase::Start(start::Progress::default())
         };
-        Session { phase, talk, client: Held::default(), server: Held::default() }
+        Session { phase, talk, client: Held::default(), server: Held::default(), channel: None }
     }
 
     fn held(&mut self, side: Direction) -> &mut Held {
@@ -77,6 +81,9 @@ impl Session {
         while !held.is_empty() {
             rest = held.fill(self.length(side, &held.bytes), rest);
             if self.step(side, held.since_ns, at_ns, &held.bytes, out).is_some() {
+                if self.channel.is_some() && begins_tls(&held.bytes) {
+                    self.decrypt(side, held.since_ns, &held.bytes, out);
+                }
                 held.clear();
             } else if rest.is_empty() {
                 break;
@@ -84,10 +91,15 @@ impl Session {
         }
         *self.held(side) = held;
         while !rest.is_empty() {
+            if self.channel.is_some() {
+                return self.decrypt(side, at_ns, rest, out);
+            }
             let Some(used) = self.step(side, at_ns, at_ns, rest, out) else {
                 return self.held(side).hold(at_ns, rest);
             };
-            rest = rest.get(used.max(1)..).unwrap_or_default();
+            // Nothing was used of bytes with which encryption begins.
+            let used = if self.channel.is_some() { used } else { used.max(1) };
+            rest = rest.get(used..).unwrap_or_default();
         }
     }
 
@@ -176,6 +188,11 @@ impl Session {
         }
     }
 
+    /// TLS begins. `consent`: the server has still to agree, with so many bytes.
+    fn begin_tls(&mut self, consent: usize) {
+        self.channel = Some(Channel::new(self.talk.shared.key_log(), consent));
+    }
+
     fn unreadable(&mut self, why: Loss) {
         self.talk.losses.add(why, 1);
         self.client.clear();
@@ -184,41 +201,87 @@ impl Session {
     }
 }
 
-impl Decoder for Session {
-    fn client(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
-        if let Phase::Lost(search) = &mut self.phase {
-            if search.client(bytes, self.client.is_empty()) {
-                // What was asked while the server was lost is not going to be answered any more.
-                if search.client_known {
-                    self.talk.interrupt(out);
+impl Upgrade for Session {
+    fn channel(&mut self) -> &mut Option<Box<Channel>> {
+        &mut self.channel
+    }
+
+    fn plain(&mut self, side: Direction, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
+        match side {
+            Direction::Client => {
+                if let Phase::Lost(search) = &mut self.phase {
+                    if search.client(bytes, self.client.is_empty()) {
+                        // What was asked while the server was lost is not going to be answered any more.
+                        if search.client_known {
+                            self.talk.interrupt(out);
+                        }
+                        self.talk.established = true;
+                        self.phase = Phase::Messages;
+                    } else if search.encrypted() {
+                        encrypted::joined_midway(self);
+                    }
                 }
-                self.talk.established = true;
-                self.phase = Phase::Messages;
-            } else if search.encrypted() {
-                self.unreadable(Loss::Encrypted);
+                self.feed(side, at_ns, bytes, out);
+            }
+            Direction::Server => {
+                self.feed(side, at_ns, bytes, out);
+                if let Phase::Lost(search) = &self.phase
+                    && search.encrypted()
+                {
+                    encrypted::joined_midway(self);
+                }
             }
         }
-        self.feed(Direction::Client, at_ns, bytes, out);
     }
 
-    fn server(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
-        self.feed(Direction::Server, at_ns, bytes, out);
-        if let Phase::Lost(search) = &self.phase
-            && search.encrypted()
-        {
-            self.unreadable(Loss::Encrypted);
+    fn missing(&mut self, side: Direction, missing: u64, out: &mut dyn Sink) {
+        self.gap(side, missing, out);
+    }
+
+    fn passed(&mut self, bytes: u64) {
+        self.talk.losses.add(Loss::Resync, bytes);
+    }
+
+    fn encrypted(&mut self, how: String, why: String) {
+        let server = self.talk.who.server();
+        self.talk.shared.is_encrypted(Encrypted { server, how, why });
+        self.unreadable(Loss::Encrypted);
+    }
+}
+
+impl Decoder for Session {
+    #[inline]
+    fn client(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
+        match self.channel {
+            None => self.plain(Direction::Client, at_ns, bytes, out),
+            Some(_) => self.decrypt(Direction::Client, at_ns, bytes, out),
         }
     }
 
-    fn client_gap(&mut self, _at_ns: i64, missing: u64, out: &mut dyn Sink) {
-        self.gap(Direction::Client, missing, out);
+    #[inline]
+    fn server(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
+        match self.channel {
+            None => self.plain(Direction::Server, at_ns, bytes, out),
+            Some(_) => self.decrypt(Direction::Server, at_ns, bytes, out),
+        }
     }
 
-    fn server_gap(&mut self, _at_ns: i64, missing: u64, out: &mut dyn Sink) {
-        self.gap(Direction::Server, missing, out);
+    fn client_gap(&mut self, at_ns: i64, missing: u64, out: &mut dyn Sink) {
+        match self.channel {
+            None => self.gap(Direction::Client, missing, out),
+            Some(_) => self.decrypt_gap(Direction::Client, at_ns, missing, out),
+        }
+    }
+
+    fn server_gap(&mut self, at_ns: i64, missing: u64, out: &mut dyn Sink) {
+        match self.channel {
+            None => self.gap(Direction::Server, missing, out),
+            Some(_) => self.decrypt_gap(Direction::Server, at_ns, missing, out),
+        }
     }
 
     fn close(&mut self, at_ns: i64, how: Close, out: &mut dyn Sink) {
+        self.decrypt_end();
         let cut = self.client.clear() + self.server.clear();
         match std::mem::replace(&mut self.phase, Phase::Unreadable) {
             Phase::Cancel(mut row) => {

@@ -1,7 +1,7 @@
 //! The start of a connection: encryption requests, who the client is, or a request to cancel.
 
 use super::pending::Pending;
-use super::{Phase, Session};
+use super::{Phase, Session, Upgrade};
 use crate::postgresql::startup::{EncryptionAnswer, Params, Startup, is_tls};
 use crate::postgresql::{Backend, Direction, frame};
 use crate::trace::{Kind, Loss, Param, Sink};
@@ -38,8 +38,10 @@ impl Session {
         let Phase::Start(progress) = &mut self.phase else { return None };
         let first_ns = *progress.first_ns.get_or_insert(at_ns);
         if is_tls(bytes) {
-            self.unreadable(Loss::Encrypted);
-            return Some(bytes.len());
+            // Where the server's consent was not seen yet, it is still to come: one byte.
+            let consent = progress.requests.min(1) as usize;
+            self.begin_tls(consent);
+            return Some(0);
         }
         let message = match frame::next_startup(bytes) {
             Ok(None) => return None,
@@ -63,8 +65,12 @@ impl Session {
             progress.requests -= 1;
             match EncryptionAnswer::decode(bytes) {
                 Ok(Some(EncryptionAnswer::Refused)) => return Some(1),
-                Ok(Some(EncryptionAnswer::Tls | EncryptionAnswer::Gss)) => {
-                    self.unreadable(Loss::Encrypted);
+                Ok(Some(EncryptionAnswer::Tls)) => {
+                    self.begin_tls(0);
+                    return Some(1);
+                }
+                Ok(Some(EncryptionAnswer::Gss)) => {
+                    self.encrypted("GSSAPI".to_owned(), "this encryption is not decrypted".to_owned());
                     return Some(bytes.len());
                 }
                 // The request was answered with an error message, which may not be complete.

@@ -43,7 +43,7 @@ fn asked(rows: &[Request]) -> Vec<Vec<Asked>> {
 
 /// Runs clients through a tap in front of a server that logs as told. Returns what the tap recorded, and the three logs.
 async fn record(settings: &str) -> Option<(Vec<Request>, [Log; 3])> {
-    let server = Server::start_with(&format!("{SETTINGS} {settings}"))?;
+    let server = Server::start_with(&format!("{SETTINGS} {settings}"), &[])?;
     let upstream = format!("127.0.0.1:{}", server.port);
     let mut options = Options::new(Engine::Postgresql, "127.0.0.1:0".parse().unwrap(), upstream);
     options.encryption = Encryption::Refuse;

@@ -15,38 +15,38 @@ use tempfile::TempDir;
 use super::wire::{Played, Tcp, accounted, assembler};
 
 /// The records of a pcap file, big or little end first, microseconds or nanoseconds.
-struct Pcap {
-    big: bool,
-    nano: bool,
+pub struct Pcap {
+    pub big: bool,
+    pub nano: bool,
 }
 
 impl Pcap {
-    fn number(&self, n: u32) -> [u8; 4] {
+    pub fn number(&self, n: u32) -> [u8; 4] {
         if self.big { n.to_be_bytes() } else { n.to_le_bytes() }
     }
 
-    fn header(&self) -> Vec<u8> {
+    pub fn header(&self) -> Vec<u8> {
         let magic = if self.nano { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
         let version = if self.big { [0, 2, 0, 4] } else { [2, 0, 4, 0] };
         [self.number(magic), version, [0; 4], [0; 4], self.number(262_144), self.number(1)].concat()
     }
 
-    fn record(&self, second: u32, fraction: u32, frame: &[u8]) -> Vec<u8> {
+    pub fn record(&self, second: u32, fraction: u32, frame: &[u8]) -> Vec<u8> {
         let len = frame.len() as u32;
         let head = [self.number(second), self.number(fraction), self.number(len), self.number(len)].concat();
         [&head, frame].concat()
     }
 
-    fn file(&self, segments: &[Tcp]) -> Vec<u8> {
+    pub fn file(&self, segments: &[Tcp]) -> Vec<u8> {
         let records = segments.iter().zip(0..).flat_map(|(tcp, n)| self.record(1_700_000_000, n, &tcp.ethernet()));
         self.header().into_iter().chain(records).collect()
     }
 }
 
-const PCAP: Pcap = Pcap { big: false, nano: false };
+pub const PCAP: Pcap = Pcap { big: false, nano: false };
 
 /// A pcapng file with one interface, nanoseconds.
-fn pcapng(segments: &[Tcp]) -> Vec<u8> {
+pub fn pcapng(segments: &[Tcp]) -> Vec<u8> {
     let block = |kind: u32, body: &[u8]| {
         let len = (body.len() as u32 + 12).to_le_bytes();
         [&kind.to_le_bytes(), &len, body, &len].concat()
@@ -68,17 +68,17 @@ fn pcapng(segments: &[Tcp]) -> Vec<u8> {
     file
 }
 
-fn conversation() -> Vec<Tcp> {
+pub fn conversation() -> Vec<Tcp> {
     vec![Tcp::client("A", 1, 1, "ask"), Tcp::server("A", 1, 4, "answer"), Tcp::client("A", 4, 7, "bye")]
 }
 
-struct Read {
-    played: Played,
-    ended: Result<Ended, Error>,
+pub struct Read {
+    pub played: Played,
+    pub ended: Result<Ended, Error>,
 }
 
 impl Read {
-    fn error(&self) -> String {
+    pub fn error(&self) -> String {
         match &self.ended {
             Err(error) => error.to_string(),
             Ok(ended) => ended.damaged.first().expect("damaged").to_string(),
@@ -86,7 +86,7 @@ impl Read {
     }
 }
 
-fn read_all(paths: &[PathBuf]) -> Read {
+pub fn read_all(paths: &[PathBuf]) -> Read {
     let (mut assembler, heard) = assembler(Default::default(), Default::default());
     let mut out: Vec<Request> = Vec::new();
     let ended = Source::Files(paths.to_vec()).run(&mut assembler, &mut out, Control::default());
@@ -96,17 +96,18 @@ fn read_all(paths: &[PathBuf]) -> Read {
     Read { played, ended }
 }
 
-fn read(dir: &TempDir, bytes: &[u8]) -> Read {
+pub fn read(dir: &TempDir, bytes: &[u8]) -> Read {
     let path = dir.path().join("window.pcap");
     fs::write(&path, bytes).expect("can write");
     read_all(&[path])
 }
 
-fn dir() -> TempDir {
+pub fn dir() -> TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-const ALL: &str = "0 10.0.0.1:40000 -> 10.0.0.2:5432 midway\n0 > ask\n0 < answer\n0 > bye\n0 close RecordingEnded\n";
+pub const ALL: &str =
+    "0 10.0.0.1:40000 -> 10.0.0.2:5432 midway\n0 > ask\n0 < answer\n0 > bye\n0 close RecordingEnded\n";
 
 #[test]
 fn every_kind_of_pcap_reads_alike() {
@@ -182,8 +183,9 @@ fn no_capture_at_all() {
     for (bytes, word) in [
         (&b""[..], "it is empty"),
         (b"2024-01-01 00:00:00 UTC LOG:  statement: SELECT 1\n", "it is text"),
-        (b"\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "gunzip it first"),
-        (b"\x28\xb5\x2f\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "unzstd it first"),
+        (b"\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "it cannot be unpacked"),
+        (b"\x28\xb5\x2f\xfd\xff\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "it cannot be unpacked"),
+        (b"\xfd7zXZ\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "xzcat FILE | splitproof-capture"),
         (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "none of a capture's"),
     ] {
         let read = read(&dir, bytes);
@@ -206,7 +208,7 @@ fn a_wrong_file_is_found_before_any_is_read() {
 }
 
 /// Bytes that look random and are the same in each run.
-fn noise(len: usize) -> Vec<u8> {
+pub fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32;
     let step = |_| {
         state ^= state << 13;
@@ -240,21 +242,6 @@ fn damage_in_the_middle_keeps_what_came_before_and_the_other_files() {
         let at = format!("bad.pcap: damaged at byte {}, after packet 2", start.len());
         assert!(read.error().contains(&at), "{}", read.error());
     }
-}
-
-#[test]
-fn a_second_link_type_in_a_pcapng_file_is_an_error_that_names_the_place() {
-    let dir = dir();
-    let mut file = pcapng(&conversation()[..2]);
-    let len = file.len();
-    let body = [113, 0, 0, 0, 0, 0, 0, 0];
-    file.extend([&1_u32.to_le_bytes()[..], &20_u32.to_le_bytes(), &body, &20_u32.to_le_bytes()].concat());
-    file.extend(&pcapng(&conversation()[2..])[48..]);
-    let read = read(&dir, &file);
-    assert!(read.played.text.contains("0 < answer"));
-    let error = read.error();
-    assert!(error.contains("after packet 2") && error.contains("type"), "{error}");
-    assert!(len > 0);
 }
 
 #[test]
@@ -292,10 +279,12 @@ fn a_pipe_is_read_too() {
     assert_eq!(read_all(std::slice::from_ref(&path)).played.text, ALL);
     writer.join().expect("no panic");
 
-    // where a pipe breaks off cannot be looked up, but is told
+    // and where it breaks off is told as for a file
     let whole = PCAP.file(&conversation());
     let writer = write(&path, whole[..whole.len() - 1].to_vec());
     let read = read_all(std::slice::from_ref(&path));
     writer.join().expect("no panic");
-    assert!(read.error().contains("at an unknown offset, after packet 2"), "{}", read.error());
+    let ended = read.ended.expect("no error");
+    let [cut] = ended.cut.as_slice() else { panic!("{ended:?}") };
+    assert_eq!((cut.packets, cut.offset + cut.bytes), (2, whole.len() as u64 - 1));
 }

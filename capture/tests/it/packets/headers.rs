@@ -155,7 +155,7 @@ fn ipv6_with_and_without_extension_headers() {
 
     let fragment = with(44, &[6, 0, 0, 1, 0, 0, 0, 1]);
     assert_eq!(one(12, &fragment).losses.get(Loss::IpFragment), 1);
-    assert_eq!(one(12, &with(44, &[17, 0, 0, 1, 0, 0, 0, 1])).losses.get(Loss::OtherTraffic), 1);
+    assert_eq!(one(12, &with(44, &[58, 0, 0, 1, 0, 0, 0, 1])).losses.get(Loss::OtherTraffic), 1);
     assert_eq!(one(12, &with(0, &[6, 200, 0, 0, 0, 0, 0, 0])).losses.get(Loss::MalformedPacket), 1);
 }
 

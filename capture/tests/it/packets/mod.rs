@@ -4,7 +4,11 @@
 //! - the other files: scenarios by theme
 
 mod connections;
-mod files;
+pub mod files;
+mod formats;
+mod fragments;
 mod headers;
 mod live;
+mod mutilated;
+mod tunnels;
 pub mod wire;

@@ -3,7 +3,7 @@
 
 mod client;
 mod digest;
-mod server;
+pub mod server;
 
 use splitproof_capture::mysql::bulk::{BulkFlags, BulkValue};
 use splitproof_capture::mysql::session_state::Change;
