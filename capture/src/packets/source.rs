@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Assembler, Error, Live, Statistics, file::PacketFile};
+use super::{
+    Assembler, Error, Live, Statistics,
+    file::{PacketFile, regular},
+};
 use crate::tls::KeyLog;
 use crate::trace::Sink;
 use crate::twice;
