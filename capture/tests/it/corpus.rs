@@ -1,7 +1,7 @@
 //! Third-party captures, decoded and compared with what tshark reads from them.
 //!
 //! The corpus is not part of this repository. `SPLITPROOF_CORPUS` names its directory, which must then be there, or is
-//! `none`; when it is not set, a place beside the workspace is tried. Where there is no corpus, each test says on standard
+//! `none`; when it is not set, a `corpus` in a directory beside the workspace is taken. Where there is none, each test says on standard
 //! error how much it skipped and passes; except in continuous integration (`CI` is set), where skipping must be asked for
 //! with `none`, so that a corpus that is there is never missed in silence.
 
@@ -23,7 +23,9 @@ use crate::packets::wire::lost_packets;
 
 /// The corpus; `None`, after a message that counts the tests, where it may be left out.
 pub fn corpus(tests: usize) -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    let around = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let places = fs::read_dir(&around).into_iter().flatten().flatten().map(|entry| entry.path().join("corpus"));
+    let default = places.into_iter().find(|place| place.join("pcap").is_dir()).unwrap_or(around.join("*/corpus"));
     match find(std::env::var_os("SPLITPROOF_CORPUS"), std::env::var_os("CI").is_some(), default) {
         Ok(path) => Some(path),
         Err(Absent::Skip(why)) => {

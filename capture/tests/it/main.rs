@@ -1,5 +1,7 @@
 //! The integration tests of splitproof-capture, one module per concern.
 
+use std::io::Write;
+
 mod cli;
 mod corpus;
 mod corpus_counts;
@@ -22,3 +24,10 @@ mod trace_damage;
 mod trace_docs;
 mod trace_order;
 mod trace_roundtrip;
+
+/// Says that so many tests are left out, and why. In continuous integration none may be.
+fn skipped(tests: usize, why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{why}");
+    // Not `println!`, which the test harness keeps to itself.
+    writeln!(std::io::stderr(), "skipped: {tests} ({why})").expect("standard error");
+}

@@ -8,7 +8,7 @@ use crate::server::Server;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn psql_and_pgbench_through_the_relay() {
     let Some(server) = Server::start() else {
-        println!("skipped: 1 (PostgreSQL is not installed)");
+        crate::skipped(1, "PostgreSQL is not installed");
         return;
     };
     let mut options =

@@ -4,7 +4,6 @@
 //! with, or a count of the lines (`grep`, Python's `csv` and `json`) with the reason beside it.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -149,7 +148,7 @@ pub fn contents(path: &Path) -> Option<Vec<u8>> {
     match Command::new("bzip2").arg("-dc").arg(path).output() {
         Ok(output) if output.status.success() => Some(output.stdout),
         _ => {
-            writeln!(std::io::stderr(), "skipped: 1 (bzip2 cannot unpack {})", path.display()).expect("standard error");
+            crate::skipped(1, &format!("bzip2 cannot unpack {}", path.display()));
             None
         }
     }

@@ -128,7 +128,7 @@ fn told(log: &Log, with_code: bool) -> Vec<Vec<String>> {
 async fn statements_logged_when_they_end_are_those_that_passed() {
     match record("-c log_min_duration_statement=0").await {
         Some((tapped, logs)) => compare(&tapped, &logs),
-        None => println!("skipped: 1 (PostgreSQL is not installed)"),
+        None => crate::skipped(1, "PostgreSQL is not installed"),
     }
 }
 
@@ -136,6 +136,6 @@ async fn statements_logged_when_they_end_are_those_that_passed() {
 async fn statements_logged_before_they_run_are_those_that_passed() {
     match record("-c log_statement=all -c log_duration=on").await {
         Some((tapped, logs)) => compare(&tapped, &logs),
-        None => println!("skipped: 1 (PostgreSQL is not installed)"),
+        None => crate::skipped(1, "PostgreSQL is not installed"),
     }
 }

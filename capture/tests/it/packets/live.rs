@@ -52,7 +52,7 @@ fn what_passes_the_loopback_is_heard_until_the_stop() {
     });
     match ended {
         Err(Error::Interface { what, .. }) if what.contains("ermi") => {
-            println!("skipped: 1 (no right to capture packets: {what})");
+            crate::skipped(1, &format!("no right to capture packets: {what}"));
         }
         ended => {
             assert_eq!(ended.expect("captures").reason, Reason::TimeUp);

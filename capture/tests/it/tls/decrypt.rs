@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use splitproof_capture::trace::{Engine, Kind, Loss, Outcome};
 
-use super::scene::{How, Read, Recorded, Scene, skipped};
+use super::scene::{How, Read, Recorded, Scene};
+use crate::skipped;
 use crate::packets::files::pcapng;
 
 /// Enough for records of several segments, and for segments of several records.

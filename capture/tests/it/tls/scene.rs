@@ -18,6 +18,7 @@ use crate::mysql_codec::mariadb::server::Server as MariaDb;
 use crate::packets::files::PCAP;
 use crate::packets::wire::{CLIENT, End, SERVER, Tcp};
 use crate::server::Server as Postgresql;
+use crate::skipped;
 
 /// What passed on one connection: true is the client's.
 pub type Talk = Vec<(bool, Vec<u8>)>;
@@ -83,12 +84,6 @@ fn missing() -> Option<&'static str> {
         return Some("openssl is not installed");
     }
     (!runs("python3", &["-c", "import ssl"])).then_some("python3 is not installed")
-}
-
-/// Says that so many tests are left out, and why.
-pub fn skipped(tests: usize, why: &str) {
-    // Not `println!`, which the test harness keeps to itself.
-    writeln!(std::io::stderr(), "skipped: {tests} ({why})").expect("standard error");
 }
 
 impl Scene {

@@ -20,7 +20,7 @@ fn digest_texts_are_those_of_the_server() {
     let settings =
         ["--performance-schema=ON", "--max-digest-length=65536", "--performance-schema-max-digest-length=65536"];
     let Some(server) = Server::start_with(&settings) else {
-        println!("skipped: 1 (MariaDB is not installed)");
+        crate::skipped(1, "MariaDB is not installed");
         return;
     };
     let connect = || Client::connect(&server.socket(), Capabilities(MORE.0 & !Capabilities::LOCAL_FILES.0));

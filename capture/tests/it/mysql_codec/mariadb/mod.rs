@@ -22,7 +22,7 @@ const MORE: Capabilities =
 #[test]
 fn every_command_with_every_form_of_answer() {
     let Some(server) = Server::start() else {
-        println!("skipped: 1 (MariaDB is not installed)");
+        crate::skipped(1, "MariaDB is not installed");
         return;
     };
     let mut client = Client::connect(&server.socket(), MORE);
