@@ -3,7 +3,7 @@
 //! This crate owns the vocabulary that the other Splitproof crates share: the [`trace`] and its rows,
 //! the wire protocols as codecs without I/O ([`postgresql`], [`mysql`]), the state machine that turns the two byte
 //! streams of a connection into requests ([`session`]), and the facts of one SQL statement ([`sql`]).
-//! The sources, [`packets`] and [`tap`], feed bytes in and rows come out. [`causes`] and [`plain`] are for what a user
+//! [`redact`] takes the values out of rows. The sources, [`packets`] and [`tap`], feed bytes in and rows come out. [`causes`] and [`plain`] are for what a user
 //! reads when something is wrong.
 
 mod causes;
@@ -12,6 +12,7 @@ pub mod clock;
 pub mod mysql;
 pub mod packets;
 pub mod postgresql;
+pub mod redact;
 pub mod session;
 pub mod sql;
 pub mod tap;

@@ -7,6 +7,7 @@
 //! - [`Body`]: what a stored routine's body holds; [`postgresql::body`] and [`mysql::body`] read it
 //! - [`State`]: what a MySQL statement takes from its session and leaves there
 //! - [`namings`]: the statements that SQL's PREPARE gives a name, and the names that DEALLOCATE takes away
+//! - `literals`: the tokens of a text in either dialect, and which literals its shape keeps, for redaction
 //! - [`mask_password`]: takes out what must not enter a trace
 
 mod body;
@@ -16,6 +17,7 @@ mod hint;
 mod kind;
 mod lexer;
 mod list;
+pub(crate) mod literals;
 pub mod mysql;
 mod password;
 pub mod postgresql;
@@ -30,6 +32,7 @@ pub use facts::{Effect, Facts, Function, Relation, RowLock, Setting, Statement};
 pub use kind::{Discard, HandlerVerb, Isolation, StatementKind, TransactionMode, XaVerb};
 pub use password::mask_password;
 pub use prepared::{Naming, namings};
+pub(crate) use shape::is_of_router;
 pub use shape::{Normalizer, normalize, shape_id};
 pub use shapes::{Shape, Shapes};
 pub use state::{Assignment, Follows, LockWait, Scope, State};

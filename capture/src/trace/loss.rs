@@ -80,6 +80,8 @@ losses! {
     LogTime = "log_time", "rows";
     /// The server's log could not be read to its end, or was switched off or emptied meanwhile.
     LogGap = "log_gap", "logs";
+    /// A text in which literals cannot be told from names with certainty, or an execution that cannot be read, was not redacted; the request is kept without it and marked as truncated.
+    Redacted = "redacted", "requests";
 }
 
 /// How much was lost, by reason.

@@ -155,10 +155,15 @@ impl Writer {
     }
 
     /// Writes what is left and marks the trace complete. Finish the writers of nodes and positions before.
-    pub fn finish(mut self, losses: &Losses) -> Result<Manifest, Error> {
+    pub fn finish(self, losses: &Losses) -> Result<Manifest, Error> {
+        self.finish_like(losses, true, false)
+    }
+
+    /// The same for a trace that is made of others: complete only if they were, and with losses unknown where theirs are.
+    pub fn finish_like(mut self, losses: &Losses, complete: bool, rebuilt: bool) -> Result<Manifest, Error> {
         self.stream.finish()?;
         self.stream.losses(losses);
-        self.shared.update(|manifest| manifest.complete = true)
+        self.shared.update(|manifest| (manifest.complete, manifest.rebuilt) = (complete, rebuilt))
     }
 }
 
