@@ -48,6 +48,13 @@ Example:
   splitproof-capture show window.trace
   splitproof-capture show --format json window.trace | jq .losses";
 
+const REDACT_EXAMPLE: &str = "\
+Example:
+  openssl rand -hex 16 > key
+  splitproof-capture redact window.trace --redact-key key -o for-the-vendor.trace
+
+docs/trace.md says what stays. What was redacted is not replayed.";
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Record from capture files (pcap, pcapng)
@@ -100,6 +107,24 @@ pub enum Command {
         #[command(flatten)]
         output: OutputFlags,
     },
+    /// Exchange every literal and parameter of a trace for another one of its type
+    #[command(after_help = REDACT_EXAMPLE)]
+    Redact {
+        /// The key, 32 hexadecimal digits in a file [default: a random one that is not kept]
+        #[arg(long, value_name = "FILE")]
+        redact_key: Option<PathBuf>,
+        /// Directory of the redacted trace, new or empty
+        #[arg(short, long, value_name = "TRACE")]
+        output: PathBuf,
+        /// Replace the trace that is in the directory
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        format: FormatFlags,
+        /// Directory of the trace
+        #[arg(value_name = "TRACE")]
+        trace: PathBuf,
+    },
     /// Print what a trace holds: window, sessions, shapes, every loss
     #[command(after_help = SHOW_EXAMPLE)]
     Show {
@@ -140,7 +165,19 @@ pub struct OutputFlags {
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
+    pub redact: RedactFlags,
+    #[command(flatten)]
     pub format: FormatFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct RedactFlags {
+    /// Exchange every literal and parameter for another one of its type, by a random key that is not kept
+    #[arg(long)]
+    pub redact: bool,
+    /// The same with the key in this file (32 hexadecimal digits), so that equal values are equal in several traces
+    #[arg(long, value_name = "FILE")]
+    pub redact_key: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 //!
 //! - `flags`: what can be typed; only `main` and this folder see it
 //! - `plan`: the same, checked, as plain data: what to record from where to where
-//! - `record`: packets and live interfaces; `tap`: the relay; `show`: what a trace holds
+//! - `record`: packets and live interfaces; `tap`: the relay; `redact`: the values out of a trace; `show`: what a trace holds
 //! - `summary`: the closing summary, as text and JSON; `progress`: on a terminal only; `stop`: signals;
 //!   `sink`: a full disk ends the recording
 
@@ -10,6 +10,7 @@ mod flags;
 mod plan;
 mod progress;
 mod record;
+mod redact;
 mod show;
 mod sink;
 mod stop;
@@ -41,6 +42,7 @@ pub fn run(plan: Plan) -> anyhow::Result<Done> {
     match plan {
         Plan::Record(record) => record::run(record),
         Plan::Tap(tap) => tap::run(tap),
+        Plan::Redact(redact) => redact::run(redact),
         Plan::Show(show) => show::run(&show),
     }
 }

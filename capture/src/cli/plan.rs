@@ -7,9 +7,10 @@ use std::time::Duration;
 use anyhow::Context;
 use jiff::SignedDuration;
 use splitproof_capture::packets::{Live, Ports, Source};
+use splitproof_capture::redact::Key;
 use splitproof_capture::trace::{Engine, Existing};
 
-use super::flags::{Command, Flags, Format, FormatFlags, OutputFlags, PortFlags, TimeFlags};
+use super::flags::{Command, Flags, Format, FormatFlags, OutputFlags, PortFlags, RedactFlags, TimeFlags};
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub enum Plan {
     Record(Record),
     /// Relay connections and record them.
     Tap(Tap),
+    /// Take the values out of a trace.
+    Redact(Redact),
     /// Print what a trace holds.
     Show(Show),
 }
@@ -47,7 +50,17 @@ pub struct Tap {
 pub struct Output {
     pub dir: PathBuf,
     pub existing: Existing,
+    /// The key of the redaction, where values are not to be recorded.
+    pub redact: Option<Key>,
     pub json: bool,
+}
+
+/// Take the values out of a trace.
+#[derive(Debug)]
+pub struct Redact {
+    pub trace: PathBuf,
+    pub key: Key,
+    pub output: Output,
 }
 
 /// Print what a trace holds.
@@ -68,13 +81,13 @@ impl TryFrom<Flags> for Plan {
                 source: Source::Files(files),
                 ports: ports.try_into()?,
                 duration: None,
-                output: output.into(),
+                output: output.try_into()?,
             }),
             Command::Live { interface, buffer, promiscuous, ports, time, output } => Plan::Record(Record {
                 source: Source::Live(Live { buffer: buffer << 20, promiscuous, ..Live::new(interface) }),
                 ports: ports.try_into()?,
                 duration: duration(&time)?,
-                output: output.into(),
+                output: output.try_into()?,
             }),
             Command::Tap { engine, listen, upstream, refuse_encryption, time, output } => Plan::Tap(Tap {
                 engine: named(&engine)?,
@@ -82,8 +95,14 @@ impl TryFrom<Flags> for Plan {
                 upstream,
                 refuse_encryption,
                 duration: duration(&time)?,
-                output: output.into(),
+                output: output.try_into()?,
             }),
+            Command::Redact { redact_key, output, force, format, trace } => {
+                let key = redact_key.map_or_else(Key::random, |path| Key::read(&path)).context("--redact-key")?;
+                let existing = if force { Existing::Replace } else { Existing::Refuse };
+                let output = Output { dir: output, existing, redact: None, json: is_json(&format) };
+                Plan::Redact(Redact { trace, key, output })
+            }
             Command::Show { shapes, rebuild, format, trace } => {
                 Plan::Show(Show { trace, shapes, rebuild, json: is_json(&format) })
             }
@@ -104,10 +123,20 @@ impl TryFrom<PortFlags> for Ports {
     }
 }
 
-impl From<OutputFlags> for Output {
-    fn from(flags: OutputFlags) -> Self {
+impl TryFrom<OutputFlags> for Output {
+    type Error = anyhow::Error;
+
+    fn try_from(flags: OutputFlags) -> anyhow::Result<Self> {
         let existing = if flags.force { Existing::Replace } else { Existing::Refuse };
-        Output { dir: flags.output, existing, json: is_json(&flags.format) }
+        Ok(Output { dir: flags.output, existing, redact: key(flags.redact)?, json: is_json(&flags.format) })
+    }
+}
+
+fn key(flags: RedactFlags) -> anyhow::Result<Option<Key>> {
+    match flags {
+        RedactFlags { redact_key: Some(path), .. } => Key::read(&path).map(Some).context("--redact-key"),
+        RedactFlags { redact: true, .. } => Ok(Some(Key::random()?)),
+        RedactFlags { redact: false, .. } => Ok(None),
     }
 }
 

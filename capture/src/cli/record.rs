@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Ports, Source, Statistics};
 use splitproof_capture::session::{self, Shared};
-use splitproof_capture::trace::{Engine, Loss, Manifest, Options, Shape, Writer};
+use splitproof_capture::trace::{Engine, Loss, Manifest, Options, Writer};
 
 use super::Done;
 use super::plan::Record;
 use super::progress::Progress;
+use super::redact::left_out;
 use super::sink::{Deciding, Watched};
 use super::stop;
 use super::summary::{Summary, moment};
@@ -34,7 +35,8 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     let heard = inputs.join(", ");
     let engine = ports.only_engine().unwrap_or(Engine::Postgresql);
     let options = Options { inputs, existing: output.existing, flush_every, ..Options::new(engine, name) };
-    let watched = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
+    let writer = Writer::create(&output.dir, options)?;
+    let watched = Watched::new(writer, stop.clone(), output.redact, engine);
 
     let (decided, open) = sessions(&ports);
     let mut sink = Deciding { watched, decided: Arc::clone(&decided), told: false };
@@ -48,14 +50,10 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         assembler.finish(&mut sink);
         ended
     };
-    let Watched { writer, .. } = sink.watched;
-    match decided.get() {
-        Some(shared) => writer.shapes(Shape::collected(shared.shapes().iter()))?,
-        None => writer.shapes([])?,
-    }
-    let manifest = writer.finish(&assembler.losses())?;
+    let manifest = sink.watched.finish(decided.get(), &assembler.losses())?;
 
-    let problems = problems(&ended, &manifest, assembler.statistics());
+    let mut problems = problems(&ended, &manifest, assembler.statistics());
+    problems.extend(left_out(&manifest));
     Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics()).print(output.json)?;
     Ok(Done::from_problems(&problems))
 }

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use splitproof_capture::tap::{Counters, Encryption, Error, Options as RelayOptions, Relay, Stopped};
-use splitproof_capture::trace::{Loss, Manifest, Options, Shape, Writer};
+use splitproof_capture::trace::{Loss, Manifest, Options, Writer};
 
 use super::Done;
 use super::plan::Tap;
 use super::progress::Progress;
 use super::record::{ENCRYPTED, FLUSH_EVERY};
+use super::redact::left_out;
 use super::sink::Watched;
 use super::stop;
 use super::summary::Summary;
@@ -31,7 +32,7 @@ pub fn run(plan: Tap) -> anyhow::Result<Done> {
         flush_every: Some(FLUSH_EVERY),
         ..Options::new(engine, "tap")
     };
-    let sink = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
+    let sink = Watched::new(Writer::create(&output.dir, options)?, stop.clone(), output.redact, engine);
     let encryption = if refuse_encryption { Encryption::Refuse } else { Encryption::PassOn };
     let relay_options = RelayOptions { encryption, ..RelayOptions::new(engine, listen, upstream.as_str()) };
     let shared = relay_options.shared.clone();
@@ -51,10 +52,10 @@ pub fn run(plan: Tap) -> anyhow::Result<Done> {
         anyhow::Ok(relay.stop().await)
     })?;
     let Stopped { sink, losses, counters } = stopped.context("the decoder died; what was flushed before is kept")?;
-    sink.writer.shapes(Shape::collected(shared.shapes().iter()))?;
-    let manifest = sink.writer.finish(&losses)?;
+    let manifest = sink.finish(Some(&shared), &losses)?;
 
-    let problems = problems(&counters, &manifest, &upstream);
+    let mut problems = problems(&counters, &manifest, &upstream);
+    problems.extend(left_out(&manifest));
     Summary::new(&output.dir, &manifest, &problems).connections(&counters).print(output.json)?;
     Ok(Done::from_problems(&problems))
 }

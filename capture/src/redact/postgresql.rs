@@ -2,7 +2,6 @@
 //! that a parameter and a literal of the same value stay equal.
 
 use super::key::Key;
-use super::time::{date, days};
 use crate::trace::Param;
 
 /// From 1970 to 2000, where PostgreSQL counts from.
@@ -204,15 +203,14 @@ impl Key {
     }
 }
 
-/// Years, for the tests of other files.
-#[cfg(test)]
-pub(super) fn day_of(year: i64, month: i64, day: i64) -> i32 {
-    (days(year, month, day) - EPOCH_DAYS) as i32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::time::{date, days};
+
+    fn day_of(year: i64, month: i64, day: i64) -> i32 {
+        (days(year, month, day) - EPOCH_DAYS) as i32
+    }
 
     fn key() -> Key {
         Key::from_bytes([6; 16])

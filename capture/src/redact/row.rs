@@ -119,7 +119,7 @@ impl Redactor {
 
     /// A text that is not UTF-8. In some character sets a letter ends with a backslash, which would hide a quote.
     fn raw(&mut self, sql: &str, raw: &[u8], shape_id: Option<u64>) -> Option<Vec<u8>> {
-        if raw.windows(2).any(|pair| matches!(pair, [0x80.., b'\\'])) {
+        if raw.windows(2).any(|pair| matches!(pair, [high, b'\\'] if !high.is_ascii())) {
             return None;
         }
         let dialect = self.dialect(sql, shape_id)?;

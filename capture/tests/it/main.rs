@@ -7,6 +7,7 @@ mod dialogue;
 mod mysql_codec;
 mod packets;
 mod postgresql_codec;
+mod redaction;
 mod server;
 mod session;
 mod session_gaps;
