@@ -56,7 +56,9 @@ fn tags(text: &[u8], key: &Key) -> Option<Vec<u8>> {
         let equals = tag.iter().position(|&byte| byte == b'=')?;
         let (name, value) = (tag.get(..equals)?, tag.get(equals + 1..)?);
         let value = value.strip_prefix(b"'")?.strip_suffix(b"'")?;
-        let named = !name.is_empty() && name.len() <= 40 && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
+        let named = !name.is_empty()
+            && name.len() <= 40
+            && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
         if !named || value.contains(&b'\'') {
             return None;
         }
@@ -122,7 +124,8 @@ mod tests {
         ] {
             assert_eq!(redacted(comment), new);
         }
-        let tags = redacted("/*action='find%20alice',traceparent='00-5bd66ef5095369c7b0d1f8f4bd33716a-c532cb4098ac3dd2-01'*/");
+        let tags =
+            redacted("/*action='find%20alice',traceparent='00-5bd66ef5095369c7b0d1f8f4bd33716a-c532cb4098ac3dd2-01'*/");
         assert!(tags.starts_with("/*action='") && tags.contains("%20") && tags.contains("',traceparent='"), "{tags}");
         assert!(!tags.contains("alice") && !tags.contains("5bd66ef5"), "{tags}");
         let hints = redacted("/*+ MAX_EXECUTION_TIME(4711) */");

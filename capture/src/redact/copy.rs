@@ -45,10 +45,15 @@ impl Key {
     /// The data of one COPY, in as many messages as before: a record goes into the message in which it ended.
     pub(super) fn copy(&self, messages: &mut [Box<[u8]>], format: &Format) {
         let data = messages.concat();
-        let mut ends = messages.iter().scan(0, |end, message| {
-            *end += message.len();
-            Some(*end)
-        }).collect::<Vec<usize>>().into_iter().peekable();
+        let mut ends = messages
+            .iter()
+            .scan(0, |end, message| {
+                *end += message.len();
+                Some(*end)
+            })
+            .collect::<Vec<usize>>()
+            .into_iter()
+            .peekable();
         let mut new: Vec<Vec<u8>> = messages.iter().map(|_| Vec::new()).collect();
         let mut at = 0;
         self.records(&data, format, &mut |end, record| {
@@ -117,7 +122,8 @@ impl Key {
             let mut record = count.to_be_bytes().to_vec();
             at += 2;
             for _ in 0..count.max(0) {
-                let Some(length) = data.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(i32::from_be_bytes) else {
+                let Some(length) = data.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(i32::from_be_bytes)
+                else {
                     break;
                 };
                 at += 4;
@@ -165,7 +171,8 @@ impl Delimited {
                     }
                     _ => inside = false,
                 }
-            } else if Some(byte) == self.escape && (inside || self.quote != self.escape)
+            } else if Some(byte) == self.escape
+                && (inside || self.quote != self.escape)
                 && let Some((&next, after)) = rest.split_first()
             {
                 rest = after;
@@ -188,7 +195,8 @@ impl Delimited {
         let quote = self.quote.filter(|_| quoted);
         out.extend(quote);
         for &byte in content {
-            let special = Some(byte) == self.escape || [&self.field, &self.line].iter().any(|mark| mark.first() == Some(&byte));
+            let special =
+                Some(byte) == self.escape || [&self.field, &self.line].iter().any(|mark| mark.first() == Some(&byte));
             match (quote, self.escape) {
                 (Some(quote), _) if byte == quote => out.extend([quote, quote]),
                 (_, Some(escape)) if special || byte == 0 => {
@@ -226,7 +234,15 @@ mod tests {
     fn fields_are_values_and_lines_stay_in_their_messages() {
         let format = Format::Delimited(Delimited::text());
         let new = copied(&format, &[b"4711\tali", b"ce\n\\N\ta\\tb\\\\c\n", b"\\.\n"]);
-        assert_eq!(String::from_utf8_lossy(&new.concat()), format!("{}\t{}\n\\N\t{}\n\\.\n", text("4711"), text("alice"), text("a\tb\\c").replace('\\', "\\\\").replace('\t', "\\t")));
+        assert_eq!(
+            String::from_utf8_lossy(&new.concat()),
+            format!(
+                "{}\t{}\n\\N\t{}\n\\.\n",
+                text("4711"),
+                text("alice"),
+                text("a\tb\\c").replace('\\', "\\\\").replace('\t', "\\t")
+            )
+        );
         assert_eq!(new[0], b"", "the line ended in the second message");
         assert_eq!(new[2], b"\\.\n");
     }

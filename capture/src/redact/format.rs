@@ -80,7 +80,10 @@ impl Statement<'_> {
         }
         if layout.quote.is_some() {
             layout.quote = self.option(b"quote").and_then(|quote| quote.first().copied()).or(layout.quote);
-            layout.escape = self.option(b"escape").and_then(|escape| escape.first().copied()).filter(|escape| Some(*escape) != layout.quote);
+            layout.escape = self
+                .option(b"escape")
+                .and_then(|escape| escape.first().copied())
+                .filter(|escape| Some(*escape) != layout.quote);
         }
         Some(Format::Delimited(layout))
     }
@@ -117,8 +120,14 @@ mod tests {
         let csv = Delimited::csv();
         for (sql, format) in [
             ("COPY t FROM STDIN", Format::Delimited(Delimited::text())),
-            ("copy t (a, b) from stdin (format csv, delimiter ';', null 'NULL')", Format::Delimited(Delimited { field: b";".into(), null: b"NULL".into(), ..csv.clone() })),
-            ("COPY t FROM STDIN WITH CSV QUOTE AS '|' ESCAPE E'\\\\'", Format::Delimited(Delimited { quote: Some(b'|'), escape: Some(b'\\'), ..csv.clone() })),
+            (
+                "copy t (a, b) from stdin (format csv, delimiter ';', null 'NULL')",
+                Format::Delimited(Delimited { field: b";".into(), null: b"NULL".into(), ..csv.clone() }),
+            ),
+            (
+                "COPY t FROM STDIN WITH CSV QUOTE AS '|' ESCAPE E'\\\\'",
+                Format::Delimited(Delimited { quote: Some(b'|'), escape: Some(b'\\'), ..csv.clone() }),
+            ),
             ("COPY t FROM STDIN WITH BINARY", Format::Binary),
             ("COPY t FROM STDIN (FORMAT 'binary')", Format::Binary),
         ] {
@@ -126,7 +135,8 @@ mod tests {
         }
         assert_eq!(of("SELECT 1; COPY t TO STDOUT; COPY t FROM STDIN; COPY u FROM STDIN CSV").len(), 2);
         let sql = "LOAD DATA LOCAL INFILE 'x' INTO TABLE t FIELDS TERMINATED BY '||' OPTIONALLY ENCLOSED BY '\"' ESCAPED BY '' LINES TERMINATED BY '\\r\\n' IGNORE 1 LINES";
-        let load = Delimited { field: b"||".into(), line: b"\r\n".into(), quote: Some(b'"'), escape: None, null: Vec::new() };
+        let load =
+            Delimited { field: b"||".into(), line: b"\r\n".into(), quote: Some(b'"'), escape: None, null: Vec::new() };
         assert_eq!(formats(sql.as_bytes(), Dialect::of(Engine::Mysql)), [Format::Delimited(load)]);
     }
 }

@@ -96,9 +96,9 @@ impl Key {
     /// The hash of two numbers.
     fn pair(&self, use_: Use, tweak: u128, first: u8, second: u64) -> u128 {
         let mut block = [0; 26];
-        for (to, from) in block.iter_mut().zip(
-            [use_ as u8, first].into_iter().chain(tweak.to_le_bytes()).chain(second.to_le_bytes()),
-        ) {
+        for (to, from) in
+            block.iter_mut().zip([use_ as u8, first].into_iter().chain(tweak.to_le_bytes()).chain(second.to_le_bytes()))
+        {
             *to = from;
         }
         let mut hasher = SipHasher24::new_with_key(&self.0);

@@ -66,7 +66,9 @@ impl Key {
         let (lead, rest) = digits.split_at(zeros);
         let Some(number) = value(rest) else {
             let mut stream = self.stream(self.hash(Use::Digits, &[rest]));
-            let mut next = |first: bool| stream.next().map_or(b'0', |n| if first { b'1' + (n % 9) as u8 } else { b'0' + (n % 10) as u8 });
+            let mut next = |first: bool| {
+                stream.next().map_or(b'0', |n| if first { b'1' + (n % 9) as u8 } else { b'0' + (n % 10) as u8 })
+            };
             return lead.iter().copied().chain((0..rest.len()).map(|at| next(at == 0))).collect();
         };
         let number = if rest.is_empty() { String::new() } else { self.whole(number).to_string() };
@@ -91,7 +93,11 @@ impl Key {
             None => {
                 let mut stream = self.stream(self.hash(Use::Digits, &[&tweak.to_le_bytes(), rest]));
                 let last = rest.len() - 1;
-                let next = |at| stream.next().map_or(b'1', |n| if at == last { b'1' + (n % 9) as u8 } else { b'0' + (n % 10) as u8 });
+                let next = |at| {
+                    stream
+                        .next()
+                        .map_or(b'1', |n| if at == last { b'1' + (n % 9) as u8 } else { b'0' + (n % 10) as u8 })
+                };
                 (0..rest.len()).map(next).collect()
             }
         };
@@ -154,10 +160,24 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_form_and_their_types() {
-        for text in ["12", "-1.50", ".5", "5.", "1_000_000", "6.02E23", "007", "+4", "1e5", "0.0001", "123456789012345678901234567890123456789012"] {
+        for text in [
+            "12",
+            "-1.50",
+            ".5",
+            "5.",
+            "1_000_000",
+            "6.02E23",
+            "007",
+            "+4",
+            "1e5",
+            "0.0001",
+            "123456789012345678901234567890123456789012",
+        ] {
             let new = number(text);
             assert_eq!(new.len(), text.len(), "{text}: {new}");
-            let form = |text: &str| text.bytes().map(|byte| if byte.is_ascii_digit() { b'9' } else { byte }).collect::<Vec<_>>();
+            let form = |text: &str| {
+                text.bytes().map(|byte| if byte.is_ascii_digit() { b'9' } else { byte }).collect::<Vec<_>>()
+            };
             assert_eq!(form(&new), form(text));
             assert!(new.parse::<f64>().is_ok() || text.contains('_'), "{new}");
         }

@@ -44,7 +44,9 @@ impl Key {
             // date
             1082 => value.try_into().ok().and_then(|bytes| {
                 let day = i32::from_be_bytes(bytes);
-                Some(self.date(day.into()).and_then(|day| i32::try_from(day).ok()).unwrap_or(day).to_be_bytes().to_vec())
+                Some(
+                    self.date(day.into()).and_then(|day| i32::try_from(day).ok()).unwrap_or(day).to_be_bytes().to_vec(),
+                )
             }),
             // time, timetz
             1083 | 1266 => value.split_first_chunk().map(|(bytes, zone)| {
@@ -52,7 +54,9 @@ impl Key {
                 [&self.microsecond(micros).unwrap_or(micros).to_be_bytes(), zone].concat()
             }),
             // timestamp, timestamptz
-            1114 | 1184 => value.try_into().ok().map(|bytes| self.timestamp(i64::from_be_bytes(bytes)).to_be_bytes().to_vec()),
+            1114 | 1184 => {
+                value.try_into().ok().map(|bytes| self.timestamp(i64::from_be_bytes(bytes)).to_be_bytes().to_vec())
+            }
             // interval
             1186 => self.interval_binary(value),
             // bit, varbit
@@ -138,7 +142,8 @@ impl Key {
 
     /// numeric: groups of four digits, their weight, the sign, and the digits after the point.
     fn numeric(&self, value: &[u8]) -> Option<Vec<u8>> {
-        let words: Vec<u16> = value.chunks_exact(2).map(|pair| pair.iter().fold(0, |word, &byte| word << 8 | u16::from(byte))).collect();
+        let words: Vec<u16> =
+            value.chunks_exact(2).map(|pair| pair.iter().fold(0, |word, &byte| word << 8 | u16::from(byte))).collect();
         let [count, weight, sign, scale, groups @ ..] = words.as_slice() else { return None };
         if !matches!(sign, 0 | 0x4000) {
             // Not a number, and infinities.
@@ -148,9 +153,11 @@ impl Key {
             return None;
         }
         let weight = i32::from(weight.cast_signed());
-        let group = |at: i32| u16::try_from(weight - at).ok().and_then(|at| groups.get(usize::from(at))).copied().unwrap_or(0);
+        let group =
+            |at: i32| u16::try_from(weight - at).ok().and_then(|at| groups.get(usize::from(at))).copied().unwrap_or(0);
         let whole: String = (0..=weight).rev().map(|at| format!("{:04}", group(at))).collect();
-        let fraction: String = (1..=i32::from(*scale).div_euclid(4) + 1).map(|at| format!("{:04}", group(-at))).collect();
+        let fraction: String =
+            (1..=i32::from(*scale).div_euclid(4) + 1).map(|at| format!("{:04}", group(-at))).collect();
         let whole = whole.trim_start_matches('0');
         let text = format!("{whole}.{}", fraction.get(..usize::from(*scale))?);
         if text == "." {
@@ -223,20 +230,25 @@ mod tests {
     #[test]
     fn a_binary_parameter_becomes_what_its_text_becomes() {
         let key = key();
-        let number = |bytes: Vec<u8>| bytes.iter().fold(if bytes[0] > 127 { -1_i64 } else { 0 }, |n, &b| n << 8 | i64::from(b));
+        let number =
+            |bytes: Vec<u8>| bytes.iter().fold(if bytes[0] > 127 { -1_i64 } else { 0 }, |n, &b| n << 8 | i64::from(b));
         assert_eq!(number(key.binary(23, &4711_i32.to_be_bytes())).to_string(), text("4711"));
         assert_eq!(number(key.binary(20, &(-4711_i64).to_be_bytes())).to_string(), text("-4711"));
         assert_eq!(number(key.binary(21, &4711_i16.to_be_bytes())).to_string(), text("4711"));
         let double = key.binary(701, &12.75_f64.to_be_bytes()).try_into().map(f64::from_be_bytes).expect("8 bytes");
         assert_eq!(double.to_string(), text("12.75"));
         assert_eq!(key.binary(25, b"alice"), text("alice").as_bytes());
-        let day = key.binary(1082, &day_of(2024, 5, 17).to_be_bytes()).try_into().map(i32::from_be_bytes).expect("4 bytes");
+        let day =
+            key.binary(1082, &day_of(2024, 5, 17).to_be_bytes()).try_into().map(i32::from_be_bytes).expect("4 bytes");
         let (year, month, day) = date(i64::from(day) + EPOCH_DAYS);
         assert_eq!(format!("{year}-{month:02}-{day:02}"), text("2024-05-17"));
         let uuid = [0x6f; 16];
         let hexadecimal = String::from_utf8(super::super::text::hex(&key.binary(2950, &uuid))).expect("digits");
         assert_eq!(hexadecimal, text("6f6f6f6f-6f6f-6f6f-6f6f-6f6f6f6f6f6f").replace('-', ""));
-        assert_eq!(key.binary(869, &[2, 32, 0, 4, 10, 77, 4, 42])[4..], text("10.77.4.42").split('.').map(|n| n.parse().expect("octet")).collect::<Vec<u8>>());
+        assert_eq!(
+            key.binary(869, &[2, 32, 0, 4, 10, 77, 4, 42])[4..],
+            text("10.77.4.42").split('.').map(|n| n.parse().expect("octet")).collect::<Vec<u8>>()
+        );
     }
 
     #[test]
@@ -254,7 +266,8 @@ mod tests {
         assert_eq!(key().binary(1700, &nan), nan);
         // 0.05: weight -1, scale 2, group 500
         let small: Vec<u8> = [1_u16, 0xffff, 0, 2, 500].into_iter().flat_map(u16::to_be_bytes).collect();
-        let words: Vec<u16> = key().binary(1700, &small).chunks(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+        let words: Vec<u16> =
+            key().binary(1700, &small).chunks(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
         assert_eq!((words[1], words[3], format!(".{:02}", words[4] / 100)), (0xffff, 2, text(".05")));
     }
 

@@ -71,20 +71,20 @@ impl Redactor {
         request.redacted = true;
     }
 
-    /// The shapes that a capture collected, with other samples.
+    /// The shapes that a capture collected, with other samples. One whose sample must be left out is left out itself: what it
+    /// takes for names may be data.
     pub fn shapes<'a>(&mut self, shapes: impl IntoIterator<Item = &'a sql::Shape>) -> Vec<sql::Shape> {
-        let shapes = shapes.into_iter().map(|shape| {
-            let sample = statement::redact(&self.key, &mut self.shaper, shape.sample.as_bytes(), shape.dialect);
-            let sample = sample.and_then(|sample| String::from_utf8(sample).ok());
-            sql::Shape { sample: sample.unwrap_or_else(|| shape.text.clone()), ..shape.clone() }
+        let shapes = shapes.into_iter().filter_map(|shape| {
+            let sample = statement::redact(&self.key, &mut self.shaper, shape.sample.as_bytes(), shape.dialect)?;
+            Some(sql::Shape { sample: String::from_utf8(sample).ok()?, ..shape.clone() })
         });
         shapes.collect()
     }
 
-    /// A shape of a trace, with another sample.
-    pub fn shape(&mut self, mut shape: Shape) -> Shape {
-        shape.sample = self.statement(&shape.sample, Some(shape.shape_id)).unwrap_or_else(|| shape.text.clone());
-        shape
+    /// A shape of a trace, with another sample; `None` as for [`shapes`](Self::shapes).
+    pub fn shape(&mut self, mut shape: Shape) -> Option<Shape> {
+        shape.sample = self.statement(&shape.sample, Some(shape.shape_id))?;
+        Some(shape)
     }
 
     /// The text; false where it had to be left out.
@@ -135,7 +135,11 @@ impl Redactor {
         }
         let servers = [Server::default(), Server { family: Family::MySql, version: 80_036 }];
         let modes = servers.into_iter().flat_map(|server| {
-            (0..4).map(move |bits| Mode { ansi_quotes: bits & 1 > 0, no_backslash_escapes: bits & 2 > 0, ..Mode::of(server) })
+            (0..4).map(move |bits| Mode {
+                ansi_quotes: bits & 1 > 0,
+                no_backslash_escapes: bits & 2 > 0,
+                ..Mode::of(server)
+            })
         });
         let mut modes = modes.filter(|_| self.engine == Engine::Mysql).map(Dialect::Mysql);
         modes.find(|dialect| dialect.shape_id(sql) == shape_id)
@@ -177,8 +181,32 @@ impl Redactor {
     /// The name of a statement or portal. Names that a driver counts up stay, because texts may name them too (DEALLOCATE).
     fn name(&self, name: &str) -> CompactString {
         const COUNTED: &[&str] = &[
-            "", "S_", "C_", "a", "s", "p", "P", "c", "stmt", "stmt_", "_p", "_PLAN", "P_", "p_", "s_", "__asyncpg_stmt___",
-            "__asyncpg_portal___", "pdo_stmt_", "sqlx_s_", "lrupsc__", "_pg_", "_pg__", "dbdpg_p_", "B_", "portal", "portal_",
+            "",
+            "S_",
+            "C_",
+            "a",
+            "s",
+            "p",
+            "P",
+            "c",
+            "stmt",
+            "stmt_",
+            "_p",
+            "_PLAN",
+            "P_",
+            "p_",
+            "s_",
+            "__asyncpg_stmt___",
+            "__asyncpg_portal___",
+            "pdo_stmt_",
+            "sqlx_s_",
+            "lrupsc__",
+            "_pg_",
+            "_pg__",
+            "dbdpg_p_",
+            "B_",
+            "portal",
+            "portal_",
         ];
         let letters: String = name.chars().filter(|letter| !letter.is_ascii_digit()).collect();
         if COUNTED.contains(&letters.as_str()) && name.len() <= 32 {

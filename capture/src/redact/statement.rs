@@ -22,10 +22,14 @@ pub(super) fn redact(key: &Key, shaper: &mut Shaper, text: &[u8], dialect: Diale
     (shaper.shape(&out, dialect).0 == shape).then_some(out)
 }
 
-/// A text inside of another one.
-fn inner(key: &Key, shaper: &mut Shaper, text: &[u8], dialect: Dialect, depth: u32) -> Option<Vec<u8>> {
-    let kept = shaper.shape(text, dialect).1;
+/// A text inside of another one: of a body nothing is kept, as it is no part of the shape.
+fn inner(key: &Key, shaper: &mut Shaper, text: &[u8], dialect: Dialect, depth: u32, body: bool) -> Option<Vec<u8>> {
+    let kept = if body { Vec::new() } else { shaper.shape(text, dialect).1 };
     Pass { key, dialect, text, pieces: pieces(text, dialect), kept, depth }.run(shaper)
+}
+
+fn has_quote(token: &[u8]) -> bool {
+    token.iter().any(|byte| matches!(byte, b'\'' | b'"' | b'`'))
 }
 
 struct Pass<'a> {
@@ -68,15 +72,21 @@ impl Pass<'_> {
             let token = self.token(piece);
             let mut last = index;
             match piece.kind {
-                Kind::Comment => out.extend(comment::redact(token, self.dialect, |hints| {
-                    inner(self.key, shaper, hints, self.dialect, self.depth + 1).filter(|_| self.depth < DEEPEST)
-                }, self.key)),
+                Kind::Comment => out.extend(comment::redact(
+                    token,
+                    self.dialect,
+                    |hints| {
+                        inner(self.key, shaper, hints, self.dialect, self.depth + 1, true)
+                            .filter(|_| self.depth < DEEPEST)
+                    },
+                    self.key,
+                )),
                 Kind::Text | Kind::Number => {
                     self.certain(piece, index)?;
                     last = self.literal(index, &place, shaper, &mut out)?;
                 }
                 // Where a string does not end, a backslash may have been read in the wrong way.
-                Kind::Broken if self.text.contains(&b'\\') => return None,
+                Kind::Broken if has_quote(token) && self.text.contains(&b'\\') => return None,
                 Kind::Broken => out.extend(self.broken(token)),
                 _ => out.extend_from_slice(token),
             }
@@ -101,7 +111,9 @@ impl Pass<'_> {
     /// session reads backslashes differently, and what looks like a word may be data.
     fn certain(&self, piece: Piece, index: usize) -> Option<()> {
         let next = self.pieces.get(index + 1);
-        let touches = next.is_some_and(|next| next.start == piece.end && matches!(next.kind, Kind::Word | Kind::Number | Kind::Broken));
+        let touches = next.is_some_and(|next| {
+            next.start == piece.end && matches!(next.kind, Kind::Word | Kind::Number | Kind::Broken)
+        });
         (piece.kind != Kind::Text || !touches).then_some(())
     }
 
@@ -129,7 +141,7 @@ impl Pass<'_> {
         let text = kept == Some(Kept::Shape)
             || place.body && place.last != b"language" && (place.last == b"as" || place.head == b"do");
         if text && self.depth < DEEPEST && form.is_string() {
-            let new = inner(self.key, shaper, &content, self.dialect, self.depth + 1)?;
+            let new = inner(self.key, shaper, &content, self.dialect, self.depth + 1, kept.is_none())?;
             out.extend(form.write(&new)?);
             return Some(index);
         }
@@ -189,7 +201,9 @@ impl Pass<'_> {
         }
         let ends = next.is_none_or(|next| match next.kind {
             Kind::Comma | Kind::Close | Kind::Semicolon | Kind::Comment => true,
-            Kind::Word => !matches!(next_word.as_slice(), b"div" | b"mod" | b"and" | b"or" | b"is" | b"in" | b"between" | b"like"),
+            Kind::Word => {
+                !matches!(next_word.as_slice(), b"div" | b"mod" | b"and" | b"or" | b"is" | b"in" | b"between" | b"like")
+            }
             _ => false,
         });
         let begins = matches!(place.last.as_slice(), b"by" | b",");
@@ -197,7 +211,11 @@ impl Pass<'_> {
     }
 
     fn go_on(&self, place: &mut Place, piece: Piece, token: &[u8], index: usize) {
-        let word = if piece.kind == Kind::Word { token.to_ascii_lowercase() } else { token.get(..token.len().min(16)).unwrap_or_default().to_vec() };
+        let word = if piece.kind == Kind::Word {
+            token.to_ascii_lowercase()
+        } else {
+            token.get(..token.len().min(16)).unwrap_or_default().to_vec()
+        };
         if place.head.is_empty() && piece.kind == Kind::Word {
             place.head.clone_from(&word);
             place.body = matches!(self.dialect, Dialect::Postgresql) && self.has_body(index);
@@ -220,8 +238,11 @@ impl Pass<'_> {
             }
             Kind::Semicolon if place.parentheses == 0 => *place = Place::default(),
             Kind::Word => match word.as_slice() {
-                b"by" if matches!(place.last.as_slice(), b"order" | b"group") => place.ordinals = Some(place.parentheses),
-                b"limit" | b"offset" | b"fetch" | b"having" | b"for" | b"into" | b"union" | b"procedure" | b"window" => {
+                b"by" if matches!(place.last.as_slice(), b"order" | b"group") => {
+                    place.ordinals = Some(place.parentheses)
+                }
+                b"limit" | b"offset" | b"fetch" | b"having" | b"for" | b"into" | b"union" | b"procedure"
+                | b"window" => {
                     if place.ordinals == Some(place.parentheses) {
                         place.ordinals = None;
                     }
@@ -236,16 +257,78 @@ impl Pass<'_> {
     /// True where a parenthesis that follows holds the modifier of a type.
     fn is_type(&self, place: &Place) -> bool {
         const TYPES: &[&[u8]] = &[
-            b"char", b"character", b"varchar", b"varying", b"nchar", b"nvarchar", b"varchar2", b"bpchar", b"binary", b"varbinary", b"bit",
-            b"varbit", b"numeric", b"decimal", b"dec", b"number", b"fixed", b"float", b"double", b"precision", b"real", b"tinyint",
-            b"smallint", b"mediumint", b"int", b"integer", b"bigint", b"int1", b"int2", b"int3", b"int4", b"int8", b"time", b"timestamp",
-            b"timestamptz", b"timetz", b"datetime", b"interval", b"second", b"year", b"text", b"tinytext", b"mediumtext", b"longtext",
-            b"blob", b"tinyblob", b"mediumblob", b"longblob", b"vector",
+            b"char",
+            b"character",
+            b"varchar",
+            b"varying",
+            b"nchar",
+            b"nvarchar",
+            b"varchar2",
+            b"bpchar",
+            b"binary",
+            b"varbinary",
+            b"bit",
+            b"varbit",
+            b"numeric",
+            b"decimal",
+            b"dec",
+            b"number",
+            b"fixed",
+            b"float",
+            b"double",
+            b"precision",
+            b"real",
+            b"tinyint",
+            b"smallint",
+            b"mediumint",
+            b"int",
+            b"integer",
+            b"bigint",
+            b"int1",
+            b"int2",
+            b"int3",
+            b"int4",
+            b"int8",
+            b"time",
+            b"timestamp",
+            b"timestamptz",
+            b"timetz",
+            b"datetime",
+            b"interval",
+            b"second",
+            b"year",
+            b"text",
+            b"tinytext",
+            b"mediumtext",
+            b"longtext",
+            b"blob",
+            b"tinyblob",
+            b"mediumblob",
+            b"longblob",
+            b"vector",
         ];
         let defines = matches!(place.head.as_slice(), b"create" | b"alter" | b"prepare" | b"declare");
-        let named = place.before.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'"' | b'`'));
-        let in_expression =
-            matches!(place.before.as_slice(), b"default" | b"check" | b"select" | b"when" | b"then" | b"else" | b"and" | b"or" | b"where" | b"return" | b"in" | b"like" | b"between" | b"not" | b"set" | b"on");
+        let named =
+            place.before.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'"' | b'`'));
+        let in_expression = matches!(
+            place.before.as_slice(),
+            b"default"
+                | b"check"
+                | b"select"
+                | b"when"
+                | b"then"
+                | b"else"
+                | b"and"
+                | b"or"
+                | b"where"
+                | b"return"
+                | b"in"
+                | b"like"
+                | b"between"
+                | b"not"
+                | b"set"
+                | b"on"
+        );
         let postgresql = matches!(self.dialect, Dialect::Postgresql) && matches!(place.before.as_slice(), b"(" | b",");
         TYPES.contains(&place.last.as_slice())
             && (matches!(place.before.as_slice(), b"as" | b"::" | b"character" | b"bit" | b"double" | b"to")
@@ -258,7 +341,9 @@ impl Pass<'_> {
             let rest = self.pieces.get(index..).unwrap_or_default().iter();
             rest.take_while(|piece| piece.kind != Kind::Semicolon).filter(|piece| piece.kind != Kind::Comment)
         };
-        let is = |piece: &Piece, words: &[&str]| words.iter().any(|word| self.token(*piece).eq_ignore_ascii_case(word.as_bytes()));
+        let is = |piece: &Piece, words: &[&str]| {
+            words.iter().any(|word| self.token(*piece).eq_ignore_ascii_case(word.as_bytes()))
+        };
         let language = words().skip_while(|piece| !is(piece, &["language"])).nth(1);
         let known = |piece: &Piece| is(piece, &["sql", "plpgsql", "'sql'", "'plpgsql'"]);
         match words().next() {

@@ -8,8 +8,26 @@ use super::key::{Key, Use};
 
 /// What a column of few possible values holds, or what is no value but a word of the language.
 const WORDS: &[&str] = &[
-    "true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "null", "now", "today", "tomorrow", "yesterday", "epoch",
-    "infinity", "-infinity", "nan", "allballs",
+    "true",
+    "false",
+    "t",
+    "f",
+    "yes",
+    "no",
+    "y",
+    "n",
+    "on",
+    "off",
+    "null",
+    "now",
+    "today",
+    "tomorrow",
+    "yesterday",
+    "epoch",
+    "infinity",
+    "-infinity",
+    "nan",
+    "allballs",
 ];
 
 /// True for a word that stays as it is.
@@ -25,7 +43,8 @@ impl Key {
             return text.to_vec();
         }
         let start = text.len() - text.trim_ascii_start().len();
-        let (before, after) = (text.get(..start).unwrap_or_default(), text.get(start + core.len()..).unwrap_or_default());
+        let (before, after) =
+            (text.get(..start).unwrap_or_default(), text.get(start + core.len()..).unwrap_or_default());
         [before, &self.core(core), after].concat()
     }
 
@@ -54,7 +73,9 @@ impl Key {
         }
         let is_address = |text: &[u8]| {
             text.split(|&byte| byte == b'.').count() == 4
-                && text.split(|&byte| byte == b'.').all(|part| (1..=3).contains(&part.len()) && part.iter().all(u8::is_ascii_digit))
+                && text
+                    .split(|&byte| byte == b'.')
+                    .all(|part| (1..=3).contains(&part.len()) && part.iter().all(u8::is_ascii_digit))
         };
         let end = text.iter().position(|&byte| byte == b'/').unwrap_or(text.len());
         if text.split_at_checked(end).is_some_and(|(address, mask)| is_address(address) && mask.len() <= 3) {
@@ -186,9 +207,9 @@ impl Key {
         match fits {
             Some(size) => {
                 let form: Vec<u8> = places.iter().map(|place| place.alphabet.mark()).collect();
-                let number = places.iter().fold(0, |number, place| {
-                    number * u128::from(place.alphabet.size()) + u128::from(place.letter)
-                });
+                let number = places
+                    .iter()
+                    .fold(0, |number, place| number * u128::from(place.alphabet.size()) + u128::from(place.letter));
                 let mut number = self.permute(number, size, self.hash(Use::Pattern, &[&form]));
                 let mut letters = Vec::with_capacity(places.len());
                 for place in places.iter().rev() {
@@ -196,7 +217,10 @@ impl Key {
                     letters.push((number % size) as u32);
                     number /= size;
                 }
-                places.iter().zip(letters.into_iter().rev()).for_each(|(place, letter)| place.alphabet.write(letter, &mut out));
+                places
+                    .iter()
+                    .zip(letters.into_iter().rev())
+                    .for_each(|(place, letter)| place.alphabet.write(letter, &mut out));
             }
             None => {
                 let mut stream = self.stream(self.hash(Use::Pattern, &[text]));
@@ -336,8 +360,15 @@ mod tests {
     #[test]
     fn strings_keep_their_form() {
         for sent in [
-            "alice", "Alice Liddell", "a.liddell+news@example.org", "+49 170 1234567", "%lid_ell%", "AB-1234", "\u{e9}t\u{e9} \u{6771}\u{4eac} \u{1f600}",
-            "a long text that has more letters than one number could ever hold, and so is hashed", " padded ",
+            "alice",
+            "Alice Liddell",
+            "a.liddell+news@example.org",
+            "+49 170 1234567",
+            "%lid_ell%",
+            "AB-1234",
+            "\u{e9}t\u{e9} \u{6771}\u{4eac} \u{1f600}",
+            "a long text that has more letters than one number could ever hold, and so is hashed",
+            " padded ",
         ] {
             let new = text(sent);
             assert_eq!(form(&new), form(sent), "{sent}: {new}");
@@ -368,7 +399,10 @@ mod tests {
         assert_eq!(value[text("n")][2], true);
         assert_eq!(text("$.name[2]"), format!("$.{}[{}]", text("name"), text("2")));
         let uuid = text("6F9619FF-8B86-D011-B42D-00CF4FC964FF");
-        assert!(uuid.len() == 36 && uuid.as_bytes()[14] == b'D' && uuid != "6F9619FF-8B86-D011-B42D-00CF4FC964FF", "{uuid}");
+        assert!(
+            uuid.len() == 36 && uuid.as_bytes()[14] == b'D' && uuid != "6F9619FF-8B86-D011-B42D-00CF4FC964FF",
+            "{uuid}"
+        );
         assert_eq!(text("6f9619ff-8b86-d011-b42d-00cf4fc964ff"), uuid.to_lowercase());
         let address = text("192.168.77.42/24");
         let octets = address.trim_end_matches("/24").split('.').map(|octet| octet.parse::<u8>());

@@ -72,9 +72,7 @@ impl Key {
     pub(super) fn moment(&self, text: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
         let mut rest = text;
-        if let [year @ .., b'-' | b'/', _, _, b'-' | b'/', _, _] = text.get(..10)? .as_ref() as &[u8]
-            && year.len() == 4
-        {
+        if let Some([_, _, _, _, b'-' | b'/', _, _, b'-' | b'/', _, _]) = text.get(..10) {
             let number = |from: usize, to: usize| digits(text.get(from..to)?);
             let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
             if !is_date(year, month, day) {
@@ -181,8 +179,33 @@ fn digits(text: &[u8]) -> Option<i64> {
 /// True for a word that names a unit of time.
 fn is_unit(word: &[u8]) -> bool {
     const UNITS: &[&str] = &[
-        "microsecond", "millisecond", "second", "sec", "s", "minute", "min", "m", "hour", "h", "day", "d", "week", "w",
-        "month", "mon", "quarter", "year", "yr", "y", "decade", "century", "centuries", "millennium", "ago", "us", "ms",
+        "microsecond",
+        "millisecond",
+        "second",
+        "sec",
+        "s",
+        "minute",
+        "min",
+        "m",
+        "hour",
+        "h",
+        "day",
+        "d",
+        "week",
+        "w",
+        "month",
+        "mon",
+        "quarter",
+        "year",
+        "yr",
+        "y",
+        "decade",
+        "century",
+        "centuries",
+        "millennium",
+        "ago",
+        "us",
+        "ms",
     ];
     let word = word.to_ascii_lowercase();
     let singular = word.strip_suffix(b"s").unwrap_or(&word);
@@ -205,13 +228,16 @@ mod tests {
     fn moments_stay_moments() {
         let key = Key::from_bytes([4; 16]);
         let moment = |text: &str| key.moment(text.as_bytes()).map(|out| String::from_utf8(out).expect("ASCII"));
-        for text in ["2024-02-29", "1999/12/31", "12:30", "23:59:59", "2024-02-29 12:30:05.250+02", "2024-02-29T00:00:00Z"] {
+        for text in
+            ["2024-02-29", "1999/12/31", "12:30", "23:59:59", "2024-02-29 12:30:05.250+02", "2024-02-29T00:00:00Z"]
+        {
             let new = moment(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(new.len(), text.len());
             assert_ne!(new, text);
             assert!(moment(&new).is_some(), "{new}");
         }
-        for wrong in ["2023-02-29", "0000-00-00", "24:00", "12:60", "2024-02", "2024-02-29x", "12:30 today", "1:2", ""] {
+        for wrong in ["2023-02-29", "0000-00-00", "24:00", "12:60", "2024-02", "2024-02-29x", "12:30 today", "1:2", ""]
+        {
             assert_eq!(moment(wrong), None, "{wrong}");
         }
         let both = moment("2024-02-29 12:30:05.25").expect("a moment");
@@ -220,14 +246,26 @@ mod tests {
         assert_eq!(moment("2024-02-29 00:00:00").map(|new| new[10..].to_owned()).as_deref(), Some(" 00:00:00"));
         let micros = (12 * 3600 + 30 * 60 + 5) * 1_000_000 + 250_000;
         let new = key.microsecond(micros).expect("of a day");
-        let text = format!("{:02}:{:02}:{:02}.{:06}", new / 3_600_000_000, new / 60_000_000 % 60, new / 1_000_000 % 60, new % 1_000_000);
+        let text = format!(
+            "{:02}:{:02}:{:02}.{:06}",
+            new / 3_600_000_000,
+            new / 60_000_000 % 60,
+            new / 1_000_000 % 60,
+            new % 1_000_000
+        );
         assert!(both.ends_with(text.trim_end_matches('0')), "{both} and {text}");
     }
 
     #[test]
     fn intervals_keep_their_units() {
         let key = Key::from_bytes([4; 16]);
-        for (text, units) in [("3 days", " days"), ("2 years 45 mins", " mins"), ("P3DT12H", "H"), ("45min", "min"), ("3 day 02:30:00", ":00")] {
+        for (text, units) in [
+            ("3 days", " days"),
+            ("2 years 45 mins", " mins"),
+            ("P3DT12H", "H"),
+            ("45min", "min"),
+            ("3 day 02:30:00", ":00"),
+        ] {
             let new = key.interval(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));
             assert!(new.ends_with(units.as_bytes()) && new != text.as_bytes() && new.len() == text.len());
         }

@@ -89,7 +89,8 @@ impl Form {
             Form::Dollar(tag) => {
                 let whole = [content, tag].concat();
                 // The tag must not end the string early.
-                return (memchr::memmem::find(&whole, tag) == Some(content.len())).then(|| [tag.as_slice(), &whole].concat());
+                return (memchr::memmem::find(&whole, tag) == Some(content.len()))
+                    .then(|| [tag.as_slice(), &whole].concat());
             }
             Form::Escaped(_) => Some(b'\\'),
             Form::Unicode(_, escape) => Some(*escape),
@@ -144,7 +145,10 @@ fn escaped(text: &[u8], at: usize, out: &mut Vec<u8>) -> Option<usize> {
     let digits = |from: usize, most: usize, radix: u32| {
         let rest = text.get(from..).unwrap_or_default();
         let length = rest.iter().take(most).take_while(|&&byte| char::from(byte).is_digit(radix)).count();
-        let number = rest.iter().take(length).fold(0_u32, |number, &byte| number * radix + char::from(byte).to_digit(radix).unwrap_or(0));
+        let number = rest
+            .iter()
+            .take(length)
+            .fold(0_u32, |number, &byte| number * radix + char::from(byte).to_digit(radix).unwrap_or(0));
         (number, from + length)
     };
     let byte = *text.get(at)?;
@@ -199,7 +203,8 @@ fn without_escapes(text: &[u8], escape: u8) -> Vec<u8> {
 
 /// As many hexadecimal digits.
 fn nibbles(key: &Key, digits: &[u8]) -> Vec<u8> {
-    let bits: String = digits.iter().map(|&digit| format!("{:04b}", char::from(digit).to_digit(16).unwrap_or(0))).collect();
+    let bits: String =
+        digits.iter().map(|&digit| format!("{:04b}", char::from(digit).to_digit(16).unwrap_or(0))).collect();
     let new = key.bits(bits.as_bytes());
     let digit = |bits: &[u8]| bits.iter().fold(0, |number, &bit| number << 1 | usize::from(bit - b'0'));
     new.chunks(4).map(|bits| b"0123456789ABCDEF".get(digit(bits)).copied().unwrap_or(b'0')).collect()
@@ -208,7 +213,8 @@ fn nibbles(key: &Key, digits: &[u8]) -> Vec<u8> {
 /// A number in any notation.
 pub(super) fn number(key: &Key, token: &[u8], dialect: Dialect) -> Vec<u8> {
     let mysql = matches!(dialect, Dialect::Mysql(_));
-    let digits: Vec<u8> = token.get(2..).unwrap_or_default().iter().copied().filter(|&byte| !matches!(byte, b'_' | b'\'')).collect();
+    let digits: Vec<u8> =
+        token.get(2..).unwrap_or_default().iter().copied().filter(|&byte| !matches!(byte, b'_' | b'\'')).collect();
     let (prefix, _) = token.split_at(token.len().min(2));
     let radix = match prefix {
         [b'b' | b'B', b'\''] => return [prefix, &key.bits(&digits), b"'"].concat(),

@@ -42,7 +42,8 @@ pub fn redact(from: &Path, to: &Path, existing: Existing, key: Key) -> Result<Ma
     if real(to).is_some_and(|to| Some(to) == real(from)) {
         return Err(Error::Same { dir: to.into() });
     }
-    let options = Options { inputs: manifest.inputs.clone(), existing, ..Options::new(manifest.engine, &*manifest.source) };
+    let options =
+        Options { inputs: manifest.inputs.clone(), existing, ..Options::new(manifest.engine, &*manifest.source) };
     let mut redactor = Redactor::new(key, manifest.engine);
     let mut writer = Writer::create(to, options)?;
     for request in reader.requests() {
@@ -54,7 +55,7 @@ pub fn redact(from: &Path, to: &Path, existing: Existing, key: Key) -> Result<Ma
         }
     }
     if manifest.shapes.is_some() {
-        let shapes: Vec<Shape> = reader.shapes()?.into_iter().map(|shape| redactor.shape(shape)).collect();
+        let shapes: Vec<Shape> = reader.shapes()?.into_iter().filter_map(|shape| redactor.shape(shape)).collect();
         writer.shapes(shapes)?;
     }
     let mut losses = manifest.table.losses.clone();

@@ -38,9 +38,13 @@ fn unchanged(texts: &[String], engine: Engine) -> (usize, usize) {
     let mut kept = 0;
     for sql in texts {
         let shape = dialect.shape_id(sql);
-        let mut row = Request { sql: Some(sql.as_str().into()), shape_id: Some(shape), ..Request::new(1, 0, 0, Kind::Query) };
+        let mut row =
+            Request { sql: Some(sql.as_str().into()), shape_id: Some(shape), ..Request::new(1, 0, 0, Kind::Query) };
         redactor.request(&mut row);
-        let Some(new) = row.sql else { continue };
+        let Some(new) = row.sql else {
+            println!("{engine}: left out: {sql}");
+            continue;
+        };
         kept += 1;
         assert_eq!(dialect.shape_id(&new), shape, "{sql}\n{new}");
         assert_eq!(facts(dialect, &new), facts(dialect, sql), "{sql}\n{new}");
@@ -74,7 +78,8 @@ fn shapes_and_facts_of_the_sample_traces_are_unchanged() {
         [("shop-postgresql.pcap", Engine::Postgresql, 5432), ("shop-mysql.pcap", Engine::Mysql, 3306)]
     {
         let decoded = decode(engine, &workspace().join("samples").join(name), &[port]);
-        let mut texts: Vec<String> = decoded.requests.iter().filter_map(|row| row.sql.as_deref().map(str::to_owned)).collect();
+        let mut texts: Vec<String> =
+            decoded.requests.iter().filter_map(|row| row.sql.as_deref().map(str::to_owned)).collect();
         texts.sort();
         texts.dedup();
         assert!(texts.len() > 20, "{name}: {}", texts.len());
@@ -87,7 +92,11 @@ fn shapes_and_facts_of_the_sample_traces_are_unchanged() {
 fn a_text_without_values_is_what_it_was() {
     let mut redactor = Redactor::new(Key::from_bytes([7; 16]), Engine::Postgresql);
     for text in ["BEGIN", "COMMIT", "SELECT a, \"b c\" FROM t WHERE d = $1 FOR UPDATE", "DEALLOCATE ALL", ""] {
-        let mut row = Request { sql: Some(text.into()), shape_id: Some(sql::shape_id(text)), ..Request::new(1, 0, 0, Kind::Query) };
+        let mut row = Request {
+            sql: Some(text.into()),
+            shape_id: Some(sql::shape_id(text)),
+            ..Request::new(1, 0, 0, Kind::Query)
+        };
         redactor.request(&mut row);
         assert_eq!(row.sql.as_deref(), Some(text));
     }

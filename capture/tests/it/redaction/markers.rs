@@ -61,7 +61,8 @@ fn row(seq: u32, kind: Kind) -> Request {
 }
 
 fn statements(texts: &[String]) -> Vec<Request> {
-    let rows = texts.iter().zip(0..).map(|(sql, seq)| Request { sql: Some(sql.as_str().into()), ..row(seq, Kind::Query) });
+    let rows =
+        texts.iter().zip(0..).map(|(sql, seq)| Request { sql: Some(sql.as_str().into()), ..row(seq, Kind::Query) });
     rows.collect()
 }
 
@@ -74,7 +75,10 @@ fn postgresql() -> Vec<Request> {
     let w = WORD;
     let n = NUMBER;
     let mut rows = statements(&[
-        format!("SELECT '{w}', E'\\x4d{}', N'{w}', U&'{w}', $${w}$$, $t${w}$t$, {n}, -{n}, {n}.25, 0x1B8C4AF9D", &w[1..]),
+        format!(
+            "SELECT '{w}', E'\\x4d{}', N'{w}', U&'{w}', $${w}$$, $t${w}$t$, {n}, -{n}, {n}.25, 0x1B8C4AF9D",
+            &w[1..]
+        ),
         format!("SELECT * FROM t WHERE a IN ('{w}', '{w}') AND b LIKE '%{w}%' AND c = B'{n:b<20}' LIMIT {n}", n = "1"),
         format!("/*route='{w}',traceparent='00-{w}'*/ SELECT 1 -- {w}\n FROM t /* {w} */"),
         format!("SET app.customer = '{w}'"),
@@ -235,14 +239,19 @@ fn no_byte_of_a_redacted_trace_holds_a_value() {
         assert!(seen >= 7, "the markers can be found where they are: {seen}");
         for marker in &markers {
             let at = memchr::memmem::find(&after, marker);
-            let around = at.map(|at| String::from_utf8_lossy(&after[at.saturating_sub(200)..(at + 100).min(after.len())]).into_owned());
+            let around = at.map(|at| {
+                String::from_utf8_lossy(&after[at.saturating_sub(200)..(at + 100).min(after.len())]).into_owned()
+            });
             assert_eq!(around, None, "{engine}: {}", String::from_utf8_lossy(marker));
         }
         let (old, (new, shapes)) = (read(&from).0, read(&to));
         assert_eq!(old.len(), new.len());
         for (old, new) in old.iter().zip(&new) {
             assert!(new.redacted && !old.redacted);
-            assert_eq!((old.shape_id, old.kind, &old.messages, old.params.len()), (new.shape_id, new.kind, &new.messages, new.params.len()));
+            assert_eq!(
+                (old.shape_id, old.kind, &old.messages, old.params.len()),
+                (new.shape_id, new.kind, &new.messages, new.params.len())
+            );
             assert_eq!(old.copy_lengths, new.copy_lengths);
             if let Some(sql) = &new.sql {
                 assert_eq!(Some(Dialect::of(engine).shape_id(sql)), old.shape_id, "{sql}");
@@ -252,7 +261,8 @@ fn no_byte_of_a_redacted_trace_holds_a_value() {
         }
         let ids: Vec<Option<u64>> = old.iter().filter(|row| row.sql.is_some()).map(|row| row.shape_id).collect();
         assert!(shapes.iter().all(|shape| ids.contains(&Some(shape.shape_id))));
-        let lost = Reader::open(&to).expect("opens").manifest().table.losses.get(splitproof_capture::trace::Loss::Redacted);
+        let lost =
+            Reader::open(&to).expect("opens").manifest().table.losses.get(splitproof_capture::trace::Loss::Redacted);
         assert_eq!(lost, new.iter().filter(|row| row.truncated).count() as u64);
     }
 }
@@ -264,7 +274,11 @@ fn equal_values_are_equal_in_all_traces_of_a_key_and_in_no_others() {
     let rows = [
         Request { sql: Some("SELECT 'alice', 4711".into()), ..row(0, Kind::Query) },
         Request { sql: Some("SELECT $1, $2".into()), params, checksum_rows: Some(5), ..row(1, Kind::Execute) },
-        Request { session: 2, sql: Some("SELECT * FROM t WHERE a = 4711 AND b = 'alice'".into()), ..row(2, Kind::Query) },
+        Request {
+            session: 2,
+            sql: Some("SELECT * FROM t WHERE a = 4711 AND b = 'alice'".into()),
+            ..row(2, Kind::Query)
+        },
     ];
     write(&dir.path().join("a"), Engine::Postgresql, &rows);
     for (name, byte) in [("b", 1), ("c", 1), ("d", 2)] {
