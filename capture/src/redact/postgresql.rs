@@ -42,11 +42,9 @@ impl Key {
             // cidr, inet
             650 | 869 => self.address(value),
             // date
-            1082 => value.try_into().ok().and_then(|bytes| {
+            1082 => value.try_into().ok().map(|bytes| {
                 let day = i32::from_be_bytes(bytes);
-                Some(
-                    self.date(day.into()).and_then(|day| i32::try_from(day).ok()).unwrap_or(day).to_be_bytes().to_vec(),
-                )
+                self.date(day.into()).and_then(|day| i32::try_from(day).ok()).unwrap_or(day).to_be_bytes().to_vec()
             }),
             // time, timetz
             1083 | 1266 => value.split_first_chunk().map(|(bytes, zone)| {
@@ -149,7 +147,10 @@ impl Key {
             // Not a number, and infinities.
             return Some(value.to_vec());
         }
-        if groups.len() != usize::from(*count) || groups.iter().any(|&group| group > 9999) || value.len() % 2 != 0 {
+        if groups.len() != usize::from(*count)
+            || groups.iter().any(|&group| group > 9999)
+            || !value.len().is_multiple_of(2)
+        {
             return None;
         }
         let weight = i32::from(weight.cast_signed());

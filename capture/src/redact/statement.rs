@@ -173,10 +173,14 @@ impl Pass<'_> {
     fn broken(&self, token: &[u8]) -> Vec<u8> {
         let quote = token.iter().position(|byte| matches!(byte, b'\'' | b'"' | b'`')).map_or(0, |at| at + 1);
         let (start, rest) = token.split_at(quote);
-        if quote > 0 {
-            return [start, &self.key.pattern(rest)].concat();
+        match token {
+            // A comment without an end.
+            [b'/', b'*', ..] => b"/*".to_vec(),
+            _ if quote > 0 => [start, &self.key.pattern(rest)].concat(),
+            [_] => token.to_vec(),
+            _ if token.first().is_some_and(|first| first.is_ascii_digit() || *first == b'.') => self.key.runs(token),
+            _ => self.key.pattern(token),
         }
-        self.key.runs(token)
     }
 
     fn stays(&self, index: usize, token: &[u8], place: &Place) -> bool {
@@ -242,10 +246,10 @@ impl Pass<'_> {
                     place.ordinals = Some(place.parentheses)
                 }
                 b"limit" | b"offset" | b"fetch" | b"having" | b"for" | b"into" | b"union" | b"procedure"
-                | b"window" => {
-                    if place.ordinals == Some(place.parentheses) {
-                        place.ordinals = None;
-                    }
+                | b"window"
+                    if place.ordinals == Some(place.parentheses) =>
+                {
+                    place.ordinals = None;
                 }
                 _ => {}
             },

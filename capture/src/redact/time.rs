@@ -125,7 +125,7 @@ impl Key {
         let zone = |byte: &u8| matches!(byte, b'0'..=b'9' | b':' | b'+' | b'-');
         let known = rest.is_empty()
             || [b"Z".as_slice(), b"z", b" UTC", b" utc"].contains(&rest)
-            || matches!(rest, [b'+' | b'-', digits @ ..] if digits.len() <= 8 && digits.iter().all(|byte| zone(byte)));
+            || matches!(rest, [b'+' | b'-', digits @ ..] if digits.len() <= 8 && digits.iter().all(zone));
         known.then(|| out.extend_from_slice(rest))
     }
 
