@@ -33,20 +33,30 @@ Example:
   splitproof-capture live -i eth0 --port 5432=postgresql --for 10m -o window.trace
   splitproof-capture live -i eth0 --port 3306=mysql --for 10m -o window.trace
 
-Ctrl-C or SIGTERM ends the recording and leaves a readable trace.";
+  splitproof-capture live -i eth0 --rotate 10m --min-free 5G --sample-sessions 0.1 -o traces
+
+Ctrl-C, SIGTERM or SIGHUP ends the recording and leaves a readable trace.";
 
 const TAP_EXAMPLE: &str = "\
 Example:
   splitproof-capture tap --listen 0.0.0.0:6432 --upstream db1:5432 -o window.trace
   splitproof-capture tap --engine mysql --listen 0.0.0.0:3307 --upstream db1:3306 -o window.trace
 
-Clients connect to that port instead of the server's. Ctrl-C or SIGTERM ends the recording and leaves a readable trace.
+Clients connect to that port instead of the server's. Ctrl-C, SIGTERM or SIGHUP ends the recording and leaves a readable trace.
 Connections that are open then are cut.";
 
 const SHOW_EXAMPLE: &str = "\
 Example:
   splitproof-capture show window.trace
   splitproof-capture show --format json window.trace | jq .losses";
+
+const MERGE_EXAMPLE: &str = "\
+Example:
+  splitproof-capture merge -o all.trace db1.trace db2.trace app1.trace
+  splitproof-capture merge -o all.trace --offset db2.trace=-1.5ms db1.trace db2.trace
+  splitproof-capture merge -o day.trace traces/*
+
+Sessions that several traces saw tell how far the clocks are apart; their requests are kept once.";
 
 const REDACT_EXAMPLE: &str = "\
 Example:
@@ -80,10 +90,15 @@ pub enum Command {
         /// See packets for other machines too, as on a mirror port
         #[arg(long)]
         promiscuous: bool,
+        /// Record this share of the sessions, each whole; the same on every host
+        #[arg(long, value_name = "SHARE")]
+        sample_sessions: Option<f64>,
         #[command(flatten)]
         ports: PortFlags,
         #[command(flatten)]
         time: TimeFlags,
+        #[command(flatten)]
+        long: LongFlags,
         #[command(flatten)]
         output: OutputFlags,
     },
@@ -105,7 +120,27 @@ pub enum Command {
         #[command(flatten)]
         time: TimeFlags,
         #[command(flatten)]
+        long: LongFlags,
+        #[command(flatten)]
         output: OutputFlags,
+    },
+    /// Make one trace of those of several hosts, or of a series
+    #[command(after_help = MERGE_EXAMPLE)]
+    Merge {
+        /// Add this time to a trace, such as db2.trace=+1.5ms, instead of estimating how far its clock is off; repeat for several
+        #[arg(long = "offset", value_name = "TRACE=TIME", allow_hyphen_values = true)]
+        offsets: Vec<String>,
+        /// Directory of the merged trace, new or empty
+        #[arg(short, long, value_name = "TRACE")]
+        output: PathBuf,
+        /// Replace the trace that is in the directory
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        format: FormatFlags,
+        /// Directories of the traces; the times of the others are put on the clock of the first
+        #[arg(required = true, value_name = "TRACE")]
+        traces: Vec<PathBuf>,
     },
     /// Exchange every literal and parameter of a trace for another one of its type
     #[command(after_help = REDACT_EXAMPLE)]
@@ -154,6 +189,19 @@ pub struct TimeFlags {
     /// Stop after this time, such as 90s, 10m or 1h30m
     #[arg(long = "for", value_name = "TIME")]
     pub duration: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct LongFlags {
+    /// Begin a new trace after this time, such as 10m; the output is then a directory of traces
+    #[arg(long, value_name = "TIME")]
+    pub rotate: Option<String>,
+    /// Begin a new trace when its files have this size, such as 1G; looked at when a file is written, every ten seconds
+    #[arg(long, value_name = "SIZE")]
+    pub rotate_size: Option<String>,
+    /// End the recording in order when less than this is free on the disk, such as 5G
+    #[arg(long, value_name = "SIZE")]
+    pub min_free: Option<String>,
 }
 
 #[derive(Debug, Args)]

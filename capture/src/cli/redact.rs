@@ -20,6 +20,6 @@ pub fn run(plan: Redact) -> anyhow::Result<Done> {
 pub fn left_out(manifest: &Manifest) -> Option<String> {
     let count = manifest.table.losses.get(Loss::Redacted);
     (count > 0).then(|| {
-        format!("{count} requests were recorded without their text, because its literals could not be told apart with certainty")
+        format!("{count} requests were kept without their text or data, because their values could not be told apart with certainty")
     })
 }

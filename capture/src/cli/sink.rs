@@ -5,51 +5,80 @@ use std::sync::{Arc, OnceLock};
 
 use splitproof_capture::redact::{Key, Redactor};
 use splitproof_capture::session::Shared;
-use splitproof_capture::trace::{Engine, Error, Losses, Manifest, Request, Shape, Sink, Writer};
+use splitproof_capture::sql;
+use splitproof_capture::trace::{Engine, Error, Losses, Manifest, Request, Sink};
+
+use super::series::Series;
+use super::watch::Watch;
 
 /// A writer that tells the source to stop when the trace can no longer be written, as on a full disk, and that takes the
 /// values out of what it writes where it is told to.
 pub struct Watched {
-    writer: Writer,
+    series: Series,
     stop: Arc<AtomicBool>,
     redactor: Option<Redactor>,
+    /// What the sessions have in common, once one began.
+    decided: Arc<OnceLock<Shared>>,
+    watch: Option<Watch>,
+    /// Why no further trace of a series could be begun.
+    failure: Option<Error>,
 }
 
 impl Watched {
-    pub fn new(writer: Writer, stop: Arc<AtomicBool>, redact: Option<Key>, engine: Engine) -> Self {
-        Watched { writer, stop, redactor: redact.map(|key| Redactor::new(key, engine)) }
+    pub fn new(
+        series: Series,
+        stop: Arc<AtomicBool>,
+        redact: Option<Key>,
+        engine: Engine,
+        decided: Arc<OnceLock<Shared>>,
+    ) -> Self {
+        let redactor = redact.map(|key| Redactor::new(key, engine));
+        Watched { series, stop, redactor, decided, watch: None, failure: None }
+    }
+
+    /// Looks at the disk and the processor every second.
+    pub fn watching(mut self, watch: Watch) -> Self {
+        self.watch = Some(watch);
+        self
     }
 
     /// The server's kind, where it is learnt from the traffic.
     fn engine(&mut self, engine: Engine) {
-        self.writer.engine(engine);
+        self.series.engine(engine);
         if let Some(redactor) = &mut self.redactor {
             redactor.engine(engine);
         }
     }
 
-    /// Writes the shapes, if a session began, and ends the trace.
-    pub fn finish(mut self, shared: Option<&Shared>, losses: &Losses) -> Result<Manifest, Error> {
-        match (shared, &mut self.redactor) {
-            (None, _) => self.writer.shapes([])?,
-            (Some(shared), None) => self.writer.shapes(Shape::collected(shared.shapes().iter()))?,
-            (Some(shared), Some(redactor)) => {
-                let shapes = redactor.shapes(shared.shapes().iter());
-                self.writer.shapes(Shape::collected(&shapes))?;
-            }
+    /// Writes the shapes and ends the trace. Tells what it holds, or what all traces of a series hold together, and how many
+    /// they are.
+    pub fn finish(mut self, losses: &Losses) -> Result<(Manifest, u64), Error> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
         }
-        let losses = self.with_own(losses);
-        self.writer.finish(&losses)
+        let shapes = shapes(&self.decided, &mut self.redactor);
+        let losses = with_own(losses, &self.redactor);
+        self.series.finish(&losses, shapes)
     }
+}
 
-    /// What the source lost and what redaction left out.
-    fn with_own(&self, losses: &Losses) -> Losses {
-        let mut losses = losses.clone();
-        if let Some(redactor) = &self.redactor {
-            losses.merge(redactor.losses());
-        }
-        losses
+/// The shapes seen so far, without values where these are taken out.
+fn shapes(decided: &OnceLock<Shared>, redactor: &mut Option<Redactor>) -> Vec<sql::Shape> {
+    let Some(shared) = decided.get() else { return Vec::new() };
+    let shapes: Vec<sql::Shape> = shared.shapes().iter().cloned().collect();
+    match redactor {
+        Some(redactor) => redactor.shapes(&shapes),
+        None => shapes,
     }
+}
+
+/// What the source lost and what redaction left out.
+fn with_own(losses: &Losses, redactor: &Option<Redactor>) -> Losses {
+    let mut losses = losses.clone();
+    if let Some(redactor) = redactor {
+        losses.merge(redactor.losses());
+    }
+    losses
 }
 
 impl Sink for Watched {
@@ -57,15 +86,22 @@ impl Sink for Watched {
         if let Some(redactor) = &mut self.redactor {
             redactor.request(&mut request);
         }
-        self.writer.request(request);
-        if self.writer.failed() {
+        self.series.request(request);
+        if self.series.failed() {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
 
     fn losses(&mut self, losses: &Losses) {
-        let losses = self.with_own(losses);
-        self.writer.losses(&losses);
+        let losses = with_own(losses, &self.redactor);
+        let (decided, redactor) = (&self.decided, &mut self.redactor);
+        if let Err(failure) = self.series.tick(&losses, || shapes(decided, redactor)) {
+            self.failure.get_or_insert(failure);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        if self.watch.as_mut().is_some_and(|watch| watch.tick(&losses)) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -9,6 +9,8 @@ use splitproof_capture::packets::Statistics;
 use splitproof_capture::tap::Counters;
 use splitproof_capture::trace::{Losses, Manifest, Window};
 
+use super::watch::Budget;
+
 /// What a recording did.
 #[derive(Serialize)]
 pub struct Summary<'a> {
@@ -20,6 +22,11 @@ pub struct Summary<'a> {
     packets: Option<Packets>,
     #[serde(skip_serializing_if = "Option::is_none")]
     connections: Option<Connections>,
+    /// Traces of a series.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traces: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<Budget>,
     losses: Vec<LossLine>,
     problems: &'a [String],
 }
@@ -71,6 +78,8 @@ impl<'a> Summary<'a> {
             requests: table.requests,
             packets: None,
             connections: None,
+            traces: None,
+            cpu: None,
             losses: loss_lines(&table.losses),
             problems,
         }
@@ -89,6 +98,18 @@ impl<'a> Summary<'a> {
         self
     }
 
+    /// Adds of how many traces it tells, where that is a series.
+    pub fn traces(mut self, traces: Option<u64>) -> Self {
+        self.traces = traces;
+        self
+    }
+
+    /// Adds what the recording cost.
+    pub fn cpu(mut self, budget: Budget) -> Self {
+        self.cpu = Some(budget);
+        self
+    }
+
     /// Prints it on standard output.
     pub fn print(&self, json: bool) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
@@ -96,7 +117,10 @@ impl<'a> Summary<'a> {
             serde_json::to_writer_pretty(&mut out, self)?;
             writeln!(out)?;
         } else {
-            writeln!(out, "trace     {}", self.trace.display())?;
+            match self.traces {
+                Some(traces) => writeln!(out, "traces    {traces} in {}", self.trace.display())?,
+                None => writeln!(out, "trace     {}", self.trace.display())?,
+            }
             write_counts(&mut out, self.window, self.sessions, self.requests)?;
             if let Some(packets) = &self.packets {
                 writeln!(out, "packets   {} read, {} used", packets.read, packets.used)?;
@@ -104,6 +128,10 @@ impl<'a> Summary<'a> {
             if let Some(Connections { accepted, unreachable, broken, client_bytes, server_bytes }) = &self.connections {
                 writeln!(out, "relayed   {accepted} connections ({unreachable} not reachable, {broken} broken)")?;
                 writeln!(out, "bytes     {client_bytes} from clients, {server_bytes} from the server")?;
+            }
+            if let Some(Budget { cpu_seconds, wall_seconds, share }) = self.cpu {
+                let percent = 100.0 * share;
+                writeln!(out, "cpu       {cpu_seconds:.2} s in {wall_seconds:.1} s ({percent:.1} % of one core)")?;
             }
             write_losses(&mut out, &self.losses)?;
             write_problems(&mut out, self.problems)?;
@@ -144,10 +172,34 @@ pub fn write_losses(out: &mut impl Write, losses: &[LossLine]) -> std::io::Resul
         return writeln!(out, "lost      nothing");
     }
     writeln!(out, "lost")?;
+    // What stands before the meaning.
+    const BEFORE: usize = 45;
     for LossLine { reason, count, unit, meaning } in losses {
-        writeln!(out, "  {reason:<19} {count:>12} {unit:<9} {meaning}")?;
+        let mut lines = wrapped(meaning, WIDTH - BEFORE).into_iter();
+        writeln!(out, "  {reason:<19} {count:>12} {unit:<9} {}", lines.next().unwrap_or_default())?;
+        for line in lines {
+            writeln!(out, "{:BEFORE$}{line}", "")?;
+        }
     }
     Ok(())
+}
+
+/// Columns of a terminal that everything fits into.
+pub const WIDTH: usize = 100;
+
+/// A sentence in lines of at most so many letters; a longer word has a line of its own.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 pub fn write_problems(out: &mut impl Write, problems: &[String]) -> std::io::Result<()> {

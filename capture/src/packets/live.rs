@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use pcap::{Active, Capture, Device, Precision};
+use pcap::{Active, Capture, Device, Direction, Precision};
 
 use super::{
     Assembler, Error, Ports,
@@ -96,6 +96,11 @@ impl Live {
         // not every link type can carry VLAN tags, and libpcap refuses a filter that asks for them there
         let filtered = capture.filter(&ports.filter(true), true);
         filtered.or_else(|_| capture.filter(&ports.filter(false), true)).map_err(|error| self.error(&error))?;
+        if self.interface == "lo" {
+            // The kernel hands over what passes the loopback twice, out and in; libpcap passes over the one, but counts it among
+            // those that were dropped.
+            capture.direction(Direction::In).map_err(|error| self.error(&error))?;
+        }
         Error::unless_known(capture.get_datalink(), &self.interface)?;
         Ok(capture)
     }

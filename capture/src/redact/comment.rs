@@ -3,6 +3,7 @@
 use super::key::Key;
 use crate::sql::Dialect;
 use crate::sql::literals::{Kind, order, pieces};
+use crate::sql::tags::of_comment;
 
 /// A comment without its values: an order to a router stays, and the keys of sqlcommenter's tags (`key='value'`), whose
 /// values are exchanged; the hints of `/*+ ... */` go through `hints`. Of any other one only its marks stay.
@@ -48,26 +49,16 @@ fn are_hints(text: &[u8], dialect: Dialect) -> bool {
     names && depth == 0 && !pieces.is_empty()
 }
 
-/// Tags as sqlcommenter writes them: `key='value',key='value'`, each percent-encoded.
+/// Tags as sqlcommenter writes them, each value percent-encoded.
 fn tags(text: &[u8], key: &Key) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    for (at, tag) in text.trim_ascii().split(|&byte| byte == b',').enumerate() {
-        let tag = tag.trim_ascii();
-        let equals = tag.iter().position(|&byte| byte == b'=')?;
-        let (name, value) = (tag.get(..equals)?, tag.get(equals + 1..)?);
-        let value = value.strip_prefix(b"'")?.strip_suffix(b"'")?;
-        let named = !name.is_empty()
-            && name.len() <= 40
-            && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-        if !named || value.contains(&b'\'') {
-            return None;
-        }
-        if at > 0 {
+    for (name, value) in of_comment(text)? {
+        if !out.is_empty() {
             out.push(b',');
         }
         out.extend_from_slice(name);
         out.extend(b"='");
-        for byte in key.text(&decoded(value)) {
+        for byte in key.text(&value) {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(byte),
                 _ => out.extend(format!("%{byte:02X}").bytes()),
@@ -76,26 +67,6 @@ fn tags(text: &[u8], key: &Key) -> Option<Vec<u8>> {
         out.push(b'\'');
     }
     Some(out)
-}
-
-/// Percent-encoding undone.
-fn decoded(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(super::text::unhex).filter(|_| byte == b'%');
-        match code.as_deref() {
-            Some([code]) => {
-                out.push(*code);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                out.push(byte);
-                rest = after;
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]

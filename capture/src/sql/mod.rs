@@ -8,6 +8,7 @@
 //! - [`State`]: what a MySQL statement takes from its session and leaves there
 //! - [`namings`]: the statements that SQL's PREPARE gives a name, and the names that DEALLOCATE takes away
 //! - `literals`: the tokens of a text in either dialect, and which literals its shape keeps, for redaction
+//! - [`tags`]: what sqlcommenter says of a statement
 //! - [`mask_password`]: takes out what must not enter a trace
 
 mod body;
@@ -25,6 +26,7 @@ mod prepared;
 mod shape;
 mod shapes;
 mod state;
+pub(crate) mod tags;
 
 pub use body::Body;
 pub use dialect::Dialect;
@@ -36,3 +38,4 @@ pub(crate) use shape::is_of_router;
 pub use shape::{Normalizer, normalize, shape_id};
 pub use shapes::{Shape, Shapes};
 pub use state::{Assignment, Follows, LockWait, Scope, State};
+pub use tags::tags;

@@ -82,6 +82,10 @@ losses! {
     LogGap = "log_gap", "logs";
     /// A text in which literals cannot be told from names with certainty, or an execution that cannot be read, was not redacted; the request is kept without it and marked as truncated.
     Redacted = "redacted", "requests";
+    /// The request was in two of the traces that were merged; it is kept once.
+    Duplicate = "duplicate", "requests";
+    /// The session was left out by `--sample-sessions`.
+    SampledOut = "sampled_out", "sessions";
 }
 
 /// How much was lost, by reason.
@@ -107,6 +111,15 @@ impl Losses {
         for (&loss, &amount) in &other.0 {
             self.add(loss, amount);
         }
+    }
+
+    /// What was lost since an earlier count of the same capture.
+    pub fn since(&self, before: &Losses) -> Losses {
+        let mut since = Losses::default();
+        for (&loss, &amount) in &self.0 {
+            since.add(loss, amount.saturating_sub(before.get(loss)));
+        }
+        since
     }
 
     /// The reasons that occurred, with their counts.

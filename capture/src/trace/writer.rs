@@ -22,7 +22,7 @@ use super::stream::{Shared, Stream};
 pub struct Options {
     /// The server's kind.
     pub engine: Engine,
-    /// Where the traffic comes from: `packets`, `live`, `tap` or `replay`.
+    /// Where the traffic comes from: `packets`, `live`, `tap`, `merge` or `replay`.
     pub source: String,
     /// The files, interface or addresses that are recorded.
     pub inputs: Vec<String>,
@@ -147,6 +147,11 @@ impl Writer {
     pub fn engine(&mut self, engine: Engine) {
         self.options.engine = engine;
         self.shared.note(|manifest| manifest.engine = engine);
+    }
+
+    /// Bytes of the files that were written.
+    pub fn written(&self) -> u64 {
+        self.shared.manifest().table.files.iter().map(|file| file.bytes).sum()
     }
 
     /// True when a file could not be written. Nothing more will be; `finish` tells why.
