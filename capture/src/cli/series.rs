@@ -30,7 +30,9 @@ impl Rotation {
     }
 
     fn is_due(self, age: Duration, bytes: u64) -> bool {
-        self.every.is_some_and(|every| age >= every) || self.bytes.is_some_and(|limit| bytes >= limit)
+        /// It is looked at every second, so that up to half a second early is nearer than half a second late.
+        const HALF: Duration = Duration::from_millis(500);
+        self.every.is_some_and(|every| age + HALF >= every) || self.bytes.is_some_and(|limit| bytes >= limit)
     }
 }
 
@@ -46,6 +48,8 @@ pub struct Series {
     before: Losses,
     /// Sessions that began in the current trace.
     here: HashSet<u64>,
+    /// All sessions, where there are several traces.
+    sessions: HashSet<u64>,
     /// Requests of the current trace by shape.
     counts: HashMap<u64, u64>,
     closing: Vec<JoinHandle<Result<Manifest, Error>>>,
@@ -69,6 +73,7 @@ impl Series {
             number: 0,
             before: Losses::default(),
             here: HashSet::new(),
+            sessions: HashSet::new(),
             counts: HashMap::new(),
             closing: Vec::new(),
             closed: Vec::new(),
@@ -89,6 +94,7 @@ impl Series {
     /// Takes a request.
     pub fn request(&mut self, mut request: Request) {
         if !self.rotation.is_none() {
+            self.sessions.insert(request.session);
             if request.seq == 0 {
                 self.here.insert(request.session);
             } else if self.number > 0 && !self.here.contains(&request.session) {
@@ -161,14 +167,16 @@ impl Series {
         let traces = 1 + self.closed.len() as u64;
         manifest.table = self.closed.iter().map(|manifest| &manifest.table).fold(manifest.table, together);
         manifest.table.losses = losses.clone();
+        if traces > 1 {
+            manifest.table.sessions = self.sessions.len() as u64;
+        }
         Ok((manifest, traces))
     }
 }
 
-/// Two tables as one. Sessions that are in both count twice.
+/// The requests and the window of two tables.
 fn together(mut sum: Table, other: &Table) -> Table {
     sum.requests += other.requests;
-    sum.sessions += other.sessions;
     sum.window = match (sum.window, other.window) {
         (Some(one), Some(other)) => Some(Window {
             first_start_ns: one.first_start_ns.min(other.first_start_ns),
@@ -209,7 +217,7 @@ mod tests {
             }
         }
         let (all, traces) = series.finish(&losses, shapes.iter().cloned().collect()).expect("finishes");
-        assert_eq!((all.table.requests, traces, all.table.losses.get(Loss::Gap)), (3, 3, 30));
+        assert_eq!((all.table.requests, all.table.sessions, traces, all.table.losses.get(Loss::Gap)), (3, 1, 3, 30));
         for part in 0..3 {
             let reader = Reader::open(root.join(format!("0000{part}"))).expect("opens");
             let rows: Vec<Request> = reader.requests().collect::<Result<_, _>>().expect("reads");

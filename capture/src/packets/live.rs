@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use pcap::{Active, Capture, Device, Direction, Precision};
+use pcap::{Active, Capture, Device, Precision};
 
 use super::{
     Assembler, Error, Ports,
@@ -94,15 +94,17 @@ impl Live {
             .and_then(Capture::setnonblock)
             .map_err(|error| self.error(&error))?;
         // not every link type can carry VLAN tags, and libpcap refuses a filter that asks for them there
-        let filtered = capture.filter(&ports.filter(true), true);
-        filtered.or_else(|_| capture.filter(&ports.filter(false), true)).map_err(|error| self.error(&error))?;
-        if self.interface == "lo" {
-            // The kernel hands over what passes the loopback twice, out and in; libpcap passes over the one, but counts it among
-            // those that were dropped.
-            capture.direction(Direction::In).map_err(|error| self.error(&error))?;
-        }
+        let filtered = capture.filter(&self.filter(ports, true), true);
+        filtered.or_else(|_| capture.filter(&self.filter(ports, false), true)).map_err(|error| self.error(&error))?;
         Error::unless_known(capture.get_datalink(), &self.interface)?;
         Ok(capture)
+    }
+
+    /// The filter for the kernel. What passes the loopback is there twice, out and in: libpcap passes over the one, but only after it
+    /// took room in the buffer, or was counted among those that were dropped.
+    fn filter(&self, ports: &Ports, vlan: bool) -> String {
+        let filter = ports.filter(vlan);
+        if self.interface == "lo" { format!("inbound and ({filter})") } else { filter }
     }
 
     fn error(&self, error: &pcap::Error) -> Error {

@@ -136,7 +136,8 @@ fn two_hosts_saw_the_same_sessions_through_clocks_that_differ() {
         panic!("{:?}", merged.clocks)
     };
     assert!(offset_ns.abs_diff(2_500_000) <= uncertainty_ns, "{offset_ns} ± {uncertainty_ns}");
-    assert!(uncertainty_ns <= 300_000 && sessions == 4 && requests > 20, "{:?}", merged.clocks);
+    // Session 4 lost requests in its middle, so that it is not compared: 10 requests of sessions 2 and 5, and 6 of session 3.
+    assert!(uncertainty_ns <= 300_000 && (sessions, requests) == (3, 26), "{:?}", merged.clocks);
     assert_eq!(merged.clocks[0], Clock::Reference);
 
     // Counted by hand: every request of eight sessions was seen by one of them.
