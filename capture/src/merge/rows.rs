@@ -130,8 +130,11 @@ impl<'a> Rows<'a> {
                 self.duplicates += 1;
                 held.traces.push(at);
                 if let Some((known, new)) = held.request.pipeline_group.zip(request.pipeline_group) {
-                    let known = i64::from(known) + joint.groups.get(&held.kept).copied().unwrap_or(0);
-                    joint.groups.entry(at).or_insert(known - i64::from(new));
+                    // The one that counts less joined the session later.
+                    let shift = |trace: usize| joint.groups.get(&trace).copied().unwrap_or(0);
+                    let (known, new) = (i64::from(known) + shift(held.kept), i64::from(new) + shift(at));
+                    let (trace, lacks) = if known > new { (at, known - new) } else { (held.kept, new - known) };
+                    *joint.groups.entry(trace).or_default() += lacks;
                 }
                 if worth(&request) > worth(&held.request) {
                     (held.request, held.kept) = (request, at);

@@ -101,6 +101,14 @@ impl Losses {
         }
     }
 
+    /// Sets the units lost for this reason, where a better count replaces an earlier one.
+    pub fn set(&mut self, loss: Loss, total: u64) {
+        match total {
+            0 => self.0.remove(&loss),
+            _ => self.0.insert(loss, total),
+        };
+    }
+
     /// Units lost for this reason so far.
     pub fn get(&self, loss: Loss) -> u64 {
         self.0.get(&loss).copied().unwrap_or(0)

@@ -112,10 +112,10 @@ fn what_the_kernel_dropped_is_what_another_recorder_saw_and_we_did_not() {
         return;
     }
     let dir = tempfile::tempdir().expect("directory");
-    let filter = format!("tcp port {}", server.port);
+    let filter = format!("inbound and tcp port {}", server.port);
     let mut other = Command::new("tcpdump");
     // Its own buffer is large, and it keeps only the headers.
-    other.args(["-i", "lo", "-Q", "in", "-B", "400000", "-s", "64", "-w", "/dev/null", &filter]);
+    other.args(["-i", "lo", "-B", "400000", "-s", "64", "-w", "/dev/null", &filter]);
     let other = Recorder::start(&mut other, "listening");
     let recorder = Recorder::start(&mut live(dir.path(), server.port, "--buffer 1"), "listening");
     server.run(

@@ -70,7 +70,8 @@ impl Contents<'_> {
 }
 
 fn heading(out: &mut impl Write, what: &str) -> io::Result<()> {
-    writeln!(out, "  {:>10} {:>8} {:>12} {:>9}  {what}", "requests", "errors", "total ms", "mean ms")
+    let line = format!("  {:>10} {:>8} {:>12} {:>9}  {what}", "requests", "errors", "total ms", "mean ms");
+    writeln!(out, "{}", line.trim_end())
 }
 
 fn write_line(out: &mut impl Write, cost: &Cost, text: &str) -> io::Result<()> {
