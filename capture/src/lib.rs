@@ -3,16 +3,19 @@
 //! This crate owns the vocabulary that the other Splitproof crates share: the [`trace`] and its rows,
 //! the wire protocols as codecs without I/O ([`postgresql`], [`mysql`]), the state machine that turns the two byte
 //! streams of a connection into requests ([`session`]), and the facts of one SQL statement ([`sql`]).
-//! The sources [`packets`] and [`tap`] feed bytes in and rows come out; the source [`log`] makes rows of what a server wrote down. [`causes`] and [`plain`] are for what a user
+//! The sources [`packets`] and [`tap`] feed bytes in and rows come out; the source [`log`] makes rows of what a server wrote down.
+//! [`redact`] takes the values out of rows, [`merge`] makes one trace of several. [`causes`] and [`plain`] are for what a user
 //! reads when something is wrong.
 
 mod causes;
 pub mod checksum;
 pub mod clock;
 pub mod log;
+pub mod merge;
 pub mod mysql;
 pub mod packets;
 pub mod postgresql;
+pub mod redact;
 pub mod session;
 pub mod sql;
 pub mod tap;

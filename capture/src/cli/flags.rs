@@ -35,14 +35,16 @@ Example:
   splitproof-capture live -i eth0 --port 5432=postgresql --for 10m -o window.trace
   splitproof-capture live -i eth0 --port 3306=mysql --for 10m -o window.trace
 
-Ctrl-C or SIGTERM ends the recording and leaves a readable trace.";
+  splitproof-capture live -i eth0 --rotate 10m --min-free 5G --sample-sessions 0.1 -o traces
+
+Ctrl-C, SIGTERM or SIGHUP ends the recording and leaves a readable trace.";
 
 const TAP_EXAMPLE: &str = "\
 Example:
   splitproof-capture tap --listen 0.0.0.0:6432 --upstream db1:5432 -o window.trace
   splitproof-capture tap --engine mysql --listen 0.0.0.0:3307 --upstream db1:3306 -o window.trace
 
-Clients connect to that port instead of the server's. Ctrl-C or SIGTERM ends the recording and leaves a readable trace.
+Clients connect to that port instead of the server's. Ctrl-C, SIGTERM or SIGHUP ends the recording and leaves a readable trace.
 Connections that are open then are cut.";
 
 const LOG_EXAMPLE: &str = "\
@@ -56,6 +58,21 @@ const SHOW_EXAMPLE: &str = "\
 Example:
   splitproof-capture show window.trace
   splitproof-capture show --format json window.trace | jq .losses";
+
+const MERGE_EXAMPLE: &str = "\
+Example:
+  splitproof-capture merge -o all.trace db1.trace db2.trace app1.trace
+  splitproof-capture merge -o all.trace --offset db2.trace=-1.5ms db1.trace db2.trace
+  splitproof-capture merge -o day.trace traces/*
+
+Sessions that several traces saw tell how far the clocks are apart; their requests are kept once.";
+
+const REDACT_EXAMPLE: &str = "\
+Example:
+  openssl rand -hex 16 > key
+  splitproof-capture redact window.trace --redact-key key -o for-the-vendor.trace
+
+docs/trace.md says what stays. What was redacted is not replayed.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -90,10 +107,15 @@ pub enum Command {
         /// Secrets of TLS sessions, which a client or server writes for SSLKEYLOGFILE meanwhile; repeat for several
         #[arg(long = "keylog", value_name = "FILE")]
         key_logs: Vec<PathBuf>,
+        /// Record this share of the sessions, each whole; the same on every host
+        #[arg(long, value_name = "SHARE")]
+        sample_sessions: Option<f64>,
         #[command(flatten)]
         ports: PortFlags,
         #[command(flatten)]
         time: TimeFlags,
+        #[command(flatten)]
+        long: LongFlags,
         #[command(flatten)]
         output: OutputFlags,
     },
@@ -114,6 +136,8 @@ pub enum Command {
         refuse_encryption: bool,
         #[command(flatten)]
         time: TimeFlags,
+        #[command(flatten)]
+        long: LongFlags,
         #[command(flatten)]
         output: OutputFlags,
     },
@@ -140,6 +164,42 @@ pub enum Command {
         /// Log files, in the order in which they were written; - is standard input
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+    },
+    /// Make one trace of those of several hosts, or of a series
+    #[command(after_help = MERGE_EXAMPLE)]
+    Merge {
+        /// Add this time to a trace, such as db2.trace=+1.5ms, instead of estimating how far its clock is off; repeat for several
+        #[arg(long = "offset", value_name = "TRACE=TIME", allow_hyphen_values = true)]
+        offsets: Vec<String>,
+        /// Directory of the merged trace, new or empty
+        #[arg(short, long, value_name = "TRACE")]
+        output: PathBuf,
+        /// Replace the trace that is in the directory
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        format: FormatFlags,
+        /// Directories of the traces; the times of the others are put on the clock of the first
+        #[arg(required = true, value_name = "TRACE")]
+        traces: Vec<PathBuf>,
+    },
+    /// Exchange every literal and parameter of a trace for another one of its type
+    #[command(after_help = REDACT_EXAMPLE)]
+    Redact {
+        /// The key, 32 hexadecimal digits in a file [default: a random one that is not kept]
+        #[arg(long, value_name = "FILE")]
+        redact_key: Option<PathBuf>,
+        /// Directory of the redacted trace, new or empty
+        #[arg(short, long, value_name = "TRACE")]
+        output: PathBuf,
+        /// Replace the trace that is in the directory
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        format: FormatFlags,
+        /// Directory of the trace
+        #[arg(value_name = "TRACE")]
+        trace: PathBuf,
     },
     /// Print what a trace holds: window, sessions, shapes, every loss
     #[command(after_help = SHOW_EXAMPLE)]
@@ -173,6 +233,19 @@ pub struct TimeFlags {
 }
 
 #[derive(Debug, Args)]
+pub struct LongFlags {
+    /// Begin a new trace after this time, such as 10m; the output is then a directory of traces
+    #[arg(long, value_name = "TIME")]
+    pub rotate: Option<String>,
+    /// Begin a new trace when its files have this size, such as 1G; looked at when a file is written, every ten seconds
+    #[arg(long, value_name = "SIZE")]
+    pub rotate_size: Option<String>,
+    /// End the recording in order when less than this is free on the disk, such as 5G
+    #[arg(long, value_name = "SIZE")]
+    pub min_free: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub struct OutputFlags {
     #[command(flatten)]
     pub place: PlaceFlags,
@@ -188,6 +261,18 @@ pub struct PlaceFlags {
     /// Replace the trace that is in the directory
     #[arg(long)]
     pub force: bool,
+    #[command(flatten)]
+    pub redact: RedactFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct RedactFlags {
+    /// Exchange every literal and parameter for another one of its type, by a random key that is not kept
+    #[arg(long)]
+    pub redact: bool,
+    /// The same with the key in this file (32 hexadecimal digits), so that equal values are equal in several traces
+    #[arg(long, value_name = "FILE")]
+    pub redact_key: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

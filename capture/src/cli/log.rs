@@ -1,12 +1,16 @@
 //! Recording from server logs.
 
+use std::sync::{Arc, OnceLock};
+
 use splitproof_capture::log::{Control, Ended, Source};
 use splitproof_capture::session::Shared;
-use splitproof_capture::trace::{Manifest, Options, Shape, Writer};
+use splitproof_capture::trace::{Manifest, Options};
 
 use super::Done;
 use super::plan::Log;
 use super::progress::Progress;
+use super::redact::left_out;
+use super::series::{Rotation, Series};
 use super::sink::Watched;
 use super::stop;
 use super::summary::{Summary, moment};
@@ -20,17 +24,19 @@ pub fn run(plan: Log) -> anyhow::Result<Done> {
     let engine = source.format.engine();
     let inputs = source.files.iter().map(|file| file.display().to_string()).collect();
     let options = Options { inputs, existing: output.existing, ..Options::new(engine, "log") };
-    let mut sink = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
-
     let shared = Shared::new(engine);
+    let decided = Arc::new(OnceLock::from(shared.clone()));
+    let series = Series::create(output.dir.clone(), options, Rotation::default())?;
+    let mut sink = Watched::new(series, stop.clone(), output.redact, engine, decided);
+
     let progress = Progress::start();
     let show = move |state: splitproof_capture::log::Progress<'_>| progress.log(state);
     let control = Control { stop: Some(stop), progress: Some(Box::new(show)) };
     let ended = source.run(&shared, &mut sink, control)?;
-    sink.writer.shapes(Shape::collected(shared.shapes().iter()))?;
-    let manifest = sink.writer.finish(&ended.losses)?;
+    let (manifest, _) = sink.finish(&ended.losses)?;
 
-    let problems = problems(&source, &ended, &manifest);
+    let mut problems = problems(&source, &ended, &manifest);
+    problems.extend(left_out(&manifest));
     Summary::new(&output.dir, &manifest, &problems).log(&ended.statistics).print(output.json)?;
     Ok(Done::from_problems(&problems))
 }

@@ -2,20 +2,26 @@
 //!
 //! - `flags`: what can be typed; only `main` and this folder see it
 //! - `plan`: the same, checked, as plain data: what to record from where to where
-//! - `record`: packets and live interfaces; `tap`: the relay; `log`: server logs; `show`: what a trace holds
+//! - `record`: packets and live interfaces; `tap`: the relay; `log`: server logs; `redact`: the values out of a trace;
+//!   `merge`: one of several; `show`: what a trace holds
 //! - `summary`: the closing summary, as text and JSON; `progress`: on a terminal only; `stop`: signals;
-//!   `sink`: a full disk ends the recording
+//!   `sink`: a full disk ends the recording;
+//!   `series`: one trace, or one after another; `watch`: disk, processor and drops at every second
 
 mod flags;
 mod log;
+mod merge;
 mod plan;
 mod progress;
 mod record;
+mod redact;
+mod series;
 mod show;
 mod sink;
 mod stop;
 mod summary;
 mod tap;
+mod watch;
 
 use std::io::ErrorKind;
 
@@ -43,6 +49,8 @@ pub fn run(plan: Plan) -> anyhow::Result<Done> {
         Plan::Record(record) => record::run(record),
         Plan::Tap(tap) => tap::run(tap),
         Plan::Log(log) => log::run(log),
+        Plan::Merge(merge) => merge::run(merge),
+        Plan::Redact(redact) => redact::run(redact),
         Plan::Show(show) => show::run(&show),
     }
 }

@@ -4,16 +4,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Ports, Source, Statistics};
-use splitproof_capture::session::{self, Shared};
+use splitproof_capture::session::{self, Sampling, Shared};
 use splitproof_capture::tls::KeyLog;
-use splitproof_capture::trace::{Engine, Loss, Manifest, Options, Shape, Writer};
+use splitproof_capture::trace::{Engine, Loss, Manifest, Options};
 
 use super::Done;
 use super::plan::Record;
 use super::progress::Progress;
+use super::redact::left_out;
+use super::series::Series;
 use super::sink::{Deciding, Watched};
 use super::stop;
 use super::summary::{Summary, moment};
+use super::watch::{Cpu, Watch};
 
 /// What a killed live recording can lose.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(10);
@@ -24,7 +27,7 @@ pub const ENCRYPTED: &str = "the sessions are encrypted: record where they are n
 
 /// Records until the source ends or is told to stop, and prints the summary.
 pub fn run(plan: Record) -> anyhow::Result<Done> {
-    let Record { source, key_logs, ports, duration, output } = plan;
+    let Record { source, key_logs, ports, duration, sampling, long, output } = plan;
     // Before the old trace is replaced: a wrong file name must not cost it.
     source.check()?;
     let keys = KeyLog::default();
@@ -42,13 +45,25 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     let heard = inputs.join(", ");
     let engine = ports.only_engine().unwrap_or(Engine::Postgresql);
     let options = Options { inputs, existing: output.existing, flush_every, ..Options::new(engine, name) };
-    let watched = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
-
-    let (decided, open) = sessions(&ports, &keys);
-    let mut sink = Deciding { watched, decided: Arc::clone(&decided), told: false };
+    let rotates = !long.rotation.is_none();
+    let series = Series::create(output.dir.clone(), options, long.rotation)?;
+    let (decided, open) = sessions(&ports, &keys, sampling);
+    let mut watched = Watched::new(series, stop.clone(), output.redact, engine, Arc::clone(&decided));
+    let mut progress = Progress::start();
+    let live = matches!(source, Source::Live(_)).then(|| {
+        let watch = Watch::new(&output.dir, long.min_free, !progress.is_seen());
+        (watch.status(), watch.ended(), watch)
+    });
+    let ended_by = live.as_ref().map(|(_, ended, _)| Arc::clone(ended));
+    let cpu = Cpu::start();
+    if let Some((status, _, watch)) = live {
+        progress = progress.with(status);
+        watched = watched.watching(watch);
+    }
+    let shared = Arc::clone(&decided);
+    let mut sink = Deciding { watched, decided, told: false };
     let mut assembler = Assembler::new(ports, Limits::default(), open);
     let ended = {
-        let progress = Progress::start();
         let mut show = |state: splitproof_capture::packets::Progress<'_>| progress.packets(state);
         let mut begun = || eprintln!("listening on {heard}");
         let control = Control {
@@ -60,30 +75,36 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         };
         let ended = source.run(&mut assembler, &mut sink, control)?;
         assembler.finish(&mut sink);
+        drop(progress);
         ended
     };
-    let Watched { writer, .. } = sink.watched;
-    match decided.get() {
-        Some(shared) => writer.shapes(Shape::collected(shared.shapes().iter()))?,
-        None => writer.shapes([])?,
-    }
-    let manifest = writer.finish(&assembler.losses())?;
+    let budget = ended_by.is_some().then(|| cpu.budget());
+    let (manifest, traces) = sink.watched.finish(&assembler.losses())?;
 
-    let problems = problems(&ended, &manifest, assembler.statistics());
-    let encrypted = decided.get().map(Shared::encrypted).unwrap_or_default();
-    let summary = Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics());
-    summary.encrypted(&encrypted).print(output.json)?;
+    let mut problems = problems(&ended, &manifest, assembler.statistics());
+    problems.extend(left_out(&manifest));
+    problems.extend(ended_by.and_then(|why| why.get().cloned()));
+    let encrypted = shared.get().map(Shared::encrypted).unwrap_or_default();
+    let mut summary = Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics());
+    summary = summary.encrypted(&encrypted).traces(rotates.then_some(traces));
+    if let Some(budget) = budget {
+        summary = summary.cpu(budget);
+    }
+    summary.print(output.json)?;
     Ok(Done::from_problems(&problems))
 }
 
 /// Opens sessions. A trace is of one engine: where the ports are of several, the first session decides which.
-fn sessions(ports: &Ports, keys: &KeyLog) -> (Arc<OnceLock<Shared>>, Open) {
+fn sessions(ports: &Ports, keys: &KeyLog, sampling: Option<Sampling>) -> (Arc<OnceLock<Shared>>, Open) {
     let decided = Arc::new(OnceLock::new());
     if let Some(engine) = ports.only_engine() {
         decided.set(Shared::new(engine).with_key_log(keys)).ok();
     }
     let (shared, keys) = (Arc::clone(&decided), keys.clone());
     let open: Open = Box::new(move |engine, session, start| {
+        if let Some(left_out) = sampling.and_then(|sampling| sampling.leaves_out(&start)) {
+            return left_out;
+        }
         session::decoder(engine, session, start, shared.get_or_init(|| Shared::new(engine).with_key_log(&keys)))
     });
     (decided, open)

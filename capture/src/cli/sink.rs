@@ -3,13 +3,106 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use splitproof_capture::redact::{Key, Redactor};
 use splitproof_capture::session::Shared;
-use splitproof_capture::trace::{Losses, Request, Sink, Writer};
+use splitproof_capture::sql;
+use splitproof_capture::trace::{Engine, Error, Losses, Manifest, Request, Sink};
 
-/// A writer that tells the source to stop when the trace can no longer be written, as on a full disk.
+use super::series::Series;
+use super::watch::Watch;
+
+/// A writer that tells the source to stop when the trace can no longer be written, as on a full disk, and that takes the
+/// values out of what it writes where it is told to.
 pub struct Watched {
-    pub writer: Writer,
-    pub stop: Arc<AtomicBool>,
+    series: Series,
+    stop: Arc<AtomicBool>,
+    redactor: Option<Redactor>,
+    /// What the sessions have in common, once one began.
+    decided: Arc<OnceLock<Shared>>,
+    watch: Option<Watch>,
+    /// Why no further trace of a series could be begun.
+    failure: Option<Error>,
+}
+
+impl Watched {
+    pub fn new(
+        series: Series,
+        stop: Arc<AtomicBool>,
+        redact: Option<Key>,
+        engine: Engine,
+        decided: Arc<OnceLock<Shared>>,
+    ) -> Self {
+        let redactor = redact.map(|key| Redactor::new(key, engine));
+        Watched { series, stop, redactor, decided, watch: None, failure: None }
+    }
+
+    /// Looks at the disk and the processor every second.
+    pub fn watching(mut self, watch: Watch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// The server's kind, where it is learnt from the traffic.
+    fn engine(&mut self, engine: Engine) {
+        self.series.engine(engine);
+        if let Some(redactor) = &mut self.redactor {
+            redactor.engine(engine);
+        }
+    }
+
+    /// Writes the shapes and ends the trace. Tells what it holds, or what all traces of a series hold together, and how many
+    /// they are.
+    pub fn finish(mut self, losses: &Losses) -> Result<(Manifest, u64), Error> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let shapes = shapes(&self.decided, &mut self.redactor);
+        let losses = with_own(losses, &self.redactor);
+        self.series.finish(&losses, shapes)
+    }
+}
+
+/// The shapes seen so far, without values where these are taken out.
+fn shapes(decided: &OnceLock<Shared>, redactor: &mut Option<Redactor>) -> Vec<sql::Shape> {
+    let Some(shared) = decided.get() else { return Vec::new() };
+    let shapes: Vec<sql::Shape> = shared.shapes().iter().cloned().collect();
+    match redactor {
+        Some(redactor) => redactor.shapes(&shapes),
+        None => shapes,
+    }
+}
+
+/// What the source lost and what redaction left out.
+fn with_own(losses: &Losses, redactor: &Option<Redactor>) -> Losses {
+    let mut losses = losses.clone();
+    if let Some(redactor) = redactor {
+        losses.merge(redactor.losses());
+    }
+    losses
+}
+
+impl Sink for Watched {
+    fn request(&mut self, mut request: Request) {
+        if let Some(redactor) = &mut self.redactor {
+            redactor.request(&mut request);
+        }
+        self.series.request(request);
+        if self.series.failed() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn losses(&mut self, losses: &Losses) {
+        let losses = with_own(losses, &self.redactor);
+        let (decided, redactor) = (&self.decided, &mut self.redactor);
+        if let Err(failure) = self.series.tick(&losses, || shapes(decided, redactor)) {
+            self.failure.get_or_insert(failure);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        if self.watch.as_mut().is_some_and(|watch| watch.tick(&losses)) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// A writer that learns the server's kind from the first session.
@@ -24,22 +117,13 @@ impl Sink for Deciding {
         if !self.told
             && let Some(shared) = self.decided.get()
         {
-            self.watched.writer.engine(shared.engine());
+            self.watched.engine(shared.engine());
             self.told = true;
         }
         self.watched.request(request);
     }
-}
-
-impl Sink for Watched {
-    fn request(&mut self, request: Request) {
-        self.writer.request(request);
-        if self.writer.failed() {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-    }
 
     fn losses(&mut self, losses: &Losses) {
-        self.writer.losses(losses);
+        self.watched.losses(losses);
     }
 }

@@ -1,4 +1,4 @@
-//! When to stop: SIGINT and SIGTERM.
+//! When to stop: SIGINT, SIGTERM and SIGHUP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,31 +6,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A flag that turns true at the first SIGINT or SIGTERM, so that the recording ends in order. At the second the
+/// A flag that turns true at the first SIGINT, SIGTERM or SIGHUP, so that the recording ends in order. At the second the
 /// program ends at once; what was flushed is readable all the same.
 pub fn on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().context("signals")?;
-    let (mut interrupt, mut terminate) = {
+    let mut signals = {
         let _guard = runtime.enter();
-        (signal(SignalKind::interrupt()).context("SIGINT")?, signal(SignalKind::terminate()).context("SIGTERM")?)
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        let [one, two, three] = kinds.map(signal);
+        [one.context("SIGINT")?, two.context("SIGTERM")?, three.context("SIGHUP")?]
     };
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || {
-            runtime.block_on(either(&mut interrupt, &mut terminate));
+            runtime.block_on(any(&mut signals));
             flag.store(true, Ordering::Relaxed);
-            runtime.block_on(either(&mut interrupt, &mut terminate));
+            runtime.block_on(any(&mut signals));
             std::process::exit(130);
         })
         .context("signals")?;
     Ok(stop)
 }
 
-async fn either(interrupt: &mut Signal, terminate: &mut Signal) {
+async fn any([interrupt, terminate, hangup]: &mut [Signal; 3]) {
     tokio::select! {
         _ = interrupt.recv() => (),
         _ = terminate.recv() => (),
+        _ = hangup.recv() => (),
     }
 }

@@ -11,6 +11,8 @@ use splitproof_capture::session::Encrypted;
 use splitproof_capture::tap::Counters;
 use splitproof_capture::trace::{Losses, Manifest, Window};
 
+use super::watch::Budget;
+
 /// What a recording did.
 #[derive(Serialize)]
 pub struct Summary<'a> {
@@ -26,6 +28,11 @@ pub struct Summary<'a> {
     entries: Option<Entries>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     encrypted: Vec<EncryptedLine<'a>>,
+    /// Traces of a series.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traces: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<Budget>,
     losses: Vec<LossLine>,
     problems: &'a [String],
 }
@@ -96,6 +103,8 @@ impl<'a> Summary<'a> {
             connections: None,
             entries: None,
             encrypted: Vec::new(),
+            traces: None,
+            cpu: None,
             losses: loss_lines(&table.losses),
             problems,
         }
@@ -133,6 +142,18 @@ impl<'a> Summary<'a> {
         self
     }
 
+    /// Adds of how many traces it tells, where that is a series.
+    pub fn traces(mut self, traces: Option<u64>) -> Self {
+        self.traces = traces;
+        self
+    }
+
+    /// Adds what the recording cost.
+    pub fn cpu(mut self, budget: Budget) -> Self {
+        self.cpu = Some(budget);
+        self
+    }
+
     /// Prints it on standard output.
     pub fn print(&self, json: bool) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
@@ -140,7 +161,10 @@ impl<'a> Summary<'a> {
             serde_json::to_writer_pretty(&mut out, self)?;
             writeln!(out)?;
         } else {
-            writeln!(out, "trace     {}", self.trace.display())?;
+            match self.traces {
+                Some(traces) => writeln!(out, "traces    {traces} in {}", self.trace.display())?,
+                None => writeln!(out, "trace     {}", self.trace.display())?,
+            }
             write_counts(&mut out, self.window, self.sessions, self.requests)?;
             if let Some(packets) = &self.packets {
                 writeln!(out, "packets   {} read, {} used", packets.read, packets.used)?;
@@ -151,6 +175,10 @@ impl<'a> Summary<'a> {
             }
             if let Some(Entries { read, used, made_up_requests }) = &self.entries {
                 writeln!(out, "entries   {read} read, {used} used; {made_up_requests} requests made up")?;
+            }
+            if let Some(Budget { cpu_seconds, wall_seconds, share }) = self.cpu {
+                let percent = 100.0 * share;
+                writeln!(out, "cpu       {cpu_seconds:.2} s in {wall_seconds:.1} s ({percent:.1} % of one core)")?;
             }
             write_losses(&mut out, &self.losses)?;
             if !self.encrypted.is_empty() {
@@ -197,10 +225,34 @@ pub fn write_losses(out: &mut impl Write, losses: &[LossLine]) -> std::io::Resul
         return writeln!(out, "lost      nothing");
     }
     writeln!(out, "lost")?;
+    // What stands before the meaning.
+    const BEFORE: usize = 45;
     for LossLine { reason, count, unit, meaning } in losses {
-        writeln!(out, "  {reason:<19} {count:>12} {unit:<9} {meaning}")?;
+        let mut lines = wrapped(meaning, WIDTH - BEFORE).into_iter();
+        writeln!(out, "  {reason:<19} {count:>12} {unit:<9} {}", lines.next().unwrap_or_default())?;
+        for line in lines {
+            writeln!(out, "{:BEFORE$}{line}", "")?;
+        }
     }
     Ok(())
+}
+
+/// Columns of a terminal that everything fits into.
+pub const WIDTH: usize = 100;
+
+/// A sentence in lines of at most so many letters; a longer word has a line of its own.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 pub fn write_problems(out: &mut impl Write, problems: &[String]) -> std::io::Result<()> {

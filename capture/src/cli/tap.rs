@@ -2,26 +2,30 @@
 
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use splitproof_capture::tap::{Counters, Encryption, Error, Options as RelayOptions, Relay, Stopped};
-use splitproof_capture::trace::{Loss, Manifest, Options, Shape, Writer};
+use splitproof_capture::trace::{Loss, Manifest, Options};
 
 use super::Done;
 use super::plan::Tap;
 use super::progress::Progress;
 use super::record::{ENCRYPTED, FLUSH_EVERY};
+use super::redact::left_out;
+use super::series::Series;
 use super::sink::Watched;
 use super::stop;
 use super::summary::Summary;
+use super::watch::{Cpu, Watch};
 
 /// How often the signals and the time are looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Relays and records until told to stop, and prints the summary.
 pub fn run(plan: Tap) -> anyhow::Result<Done> {
-    let Tap { engine, listen, upstream, refuse_encryption, duration, output } = plan;
+    let Tap { engine, listen, upstream, refuse_encryption, duration, long, output } = plan;
     // Before an old trace is replaced: an address that is taken must not cost it.
     TcpListener::bind(listen).map_err(|source| Error::Listen { listen, source })?;
     let stop = stop::on_signals()?;
@@ -31,10 +35,14 @@ pub fn run(plan: Tap) -> anyhow::Result<Done> {
         flush_every: Some(FLUSH_EVERY),
         ..Options::new(engine, "tap")
     };
-    let sink = Watched { writer: Writer::create(&output.dir, options)?, stop: stop.clone() };
+    let rotates = !long.rotation.is_none();
+    let series = Series::create(output.dir.clone(), options, long.rotation)?;
     let encryption = if refuse_encryption { Encryption::Refuse } else { Encryption::PassOn };
     let relay_options = RelayOptions { encryption, ..RelayOptions::new(engine, listen, upstream.as_str()) };
-    let shared = relay_options.shared.clone();
+    let decided = Arc::new(OnceLock::from(relay_options.shared.clone()));
+    let watch = Watch::new(&output.dir, long.min_free, false);
+    let (ended_by, cpu) = (watch.ended(), Cpu::start());
+    let sink = Watched::new(series, stop.clone(), output.redact, engine, decided).watching(watch);
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting the relay")?;
     let stopped = runtime.block_on(async {
@@ -51,11 +59,14 @@ pub fn run(plan: Tap) -> anyhow::Result<Done> {
         anyhow::Ok(relay.stop().await)
     })?;
     let Stopped { sink, losses, counters } = stopped.context("the decoder died; what was flushed before is kept")?;
-    sink.writer.shapes(Shape::collected(shared.shapes().iter()))?;
-    let manifest = sink.writer.finish(&losses)?;
+    let budget = cpu.budget();
+    let (manifest, traces) = sink.finish(&losses)?;
 
-    let problems = problems(&counters, &manifest, &upstream);
-    Summary::new(&output.dir, &manifest, &problems).connections(&counters).print(output.json)?;
+    let mut problems = problems(&counters, &manifest, &upstream);
+    problems.extend(left_out(&manifest));
+    problems.extend(ended_by.get().cloned());
+    let summary = Summary::new(&output.dir, &manifest, &problems).connections(&counters).cpu(budget);
+    summary.traces(rotates.then_some(traces)).print(output.json)?;
     Ok(Done::from_problems(&problems))
 }
 

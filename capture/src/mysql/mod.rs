@@ -84,4 +84,4 @@ pub use row::{BinaryRow, TextRow};
 pub use session_state::SessionState;
 pub use statement::{Execute, ExecuteFlags, LongData};
 pub use status::Status;
-pub use value::Value;
+pub use value::{Date, Time, Value};

@@ -130,6 +130,11 @@ impl Assembler {
         self.losses.add(loss, amount);
     }
 
+    /// Counts what the source itself lost, where it learns in the end how much that was in all.
+    pub(super) fn lost_in_all(&mut self, loss: Loss, total: u64) {
+        self.losses.set(loss, total);
+    }
+
     /// Takes one packet: its link type as libpcap numbers it, its time in nanoseconds since 1970 UTC, the bytes
     /// captured, and how many it had on the wire.
     #[inline]

@@ -2,6 +2,7 @@
 //!
 //! - [`Decoder`]: what a source (packets, a tap) needs to know of a session: bytes in, rows out
 //! - [`Start`], [`Close`]: how a connection begins and ends
+//! - [`Sampling`]: a share of the sessions
 //! - [`Shared`]: what the sessions of one recording have in common
 //! - [`decoder`]: the decoder for an engine: of [`postgresql`] or of [`mysql`]
 //! - `held`, `identity`, `ending`, `encrypted`: what the sessions of both engines do alike
@@ -14,12 +15,14 @@ mod identity;
 pub mod mysql;
 mod other;
 pub mod postgresql;
+mod sampling;
 mod shared;
 
 use std::sync::Arc;
 
-use crate::trace::{Engine, Losses, Sink};
+use crate::trace::{Engine, Loss, Losses, Sink};
 
+pub use sampling::Sampling;
 pub(crate) use shared::Text;
 pub use shared::{Encrypted, Shared};
 
@@ -27,7 +30,7 @@ pub use shared::{Encrypted, Shared};
 /// of another engine it is not a part, and is counted.
 pub fn decoder(engine: Engine, session: u64, start: Start, shared: &Shared) -> Box<dyn Decoder> {
     match engine {
-        _ if engine != shared.engine() => Box::new(other::OtherEngine::new()),
+        _ if engine != shared.engine() => Box::new(other::LeftOut::new(Loss::OtherEngine)),
         Engine::Postgresql => Box::new(postgresql::Session::new(session, start, shared)),
         Engine::Mysql => Box::new(mysql::Session::new(session, start, shared)),
     }

@@ -1,20 +1,20 @@
-//! A session that does not belong into the recording.
+//! A session that does not become part of the recording.
 
 use super::{Close, Decoder};
 use crate::trace::{Loss, Losses, Sink};
 
-/// Counts itself, and reads nothing: the session is of another engine than the trace.
-pub(super) struct OtherEngine(Losses);
+/// Counts itself, and reads nothing.
+pub(super) struct LeftOut(Losses);
 
-impl OtherEngine {
-    pub fn new() -> Self {
+impl LeftOut {
+    pub fn new(why: Loss) -> Self {
         let mut losses = Losses::default();
-        losses.add(Loss::OtherEngine, 1);
-        OtherEngine(losses)
+        losses.add(why, 1);
+        LeftOut(losses)
     }
 }
 
-impl Decoder for OtherEngine {
+impl Decoder for LeftOut {
     fn client(&mut self, _at_ns: i64, _bytes: &[u8], _out: &mut dyn Sink) {}
     fn server(&mut self, _at_ns: i64, _bytes: &[u8], _out: &mut dyn Sink) {}
     fn client_gap(&mut self, _at_ns: i64, _missing: u64, _out: &mut dyn Sink) {}

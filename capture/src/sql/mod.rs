@@ -7,6 +7,8 @@
 //! - [`Body`]: what a stored routine's body holds; [`postgresql::body`] and [`mysql::body`] read it
 //! - [`State`]: what a MySQL statement takes from its session and leaves there
 //! - [`namings`]: the statements that SQL's PREPARE gives a name, and the names that DEALLOCATE takes away
+//! - `literals`: the tokens of a text in either dialect, and which literals its shape keeps, for redaction
+//! - [`tags`]: what sqlcommenter says of a statement
 //! - [`mask_password`]: takes out what must not enter a trace
 
 mod body;
@@ -17,6 +19,7 @@ mod hint;
 mod kind;
 mod lexer;
 mod list;
+pub(crate) mod literals;
 pub mod mysql;
 mod password;
 pub mod postgresql;
@@ -24,6 +27,7 @@ mod prepared;
 mod shape;
 mod shapes;
 mod state;
+pub(crate) mod tags;
 
 pub use body::Body;
 pub use dialect::Dialect;
@@ -32,6 +36,8 @@ pub(crate) use glance::{Copies, copies, has_parameters};
 pub use kind::{Discard, HandlerVerb, Isolation, StatementKind, TransactionMode, XaVerb};
 pub use password::mask_password;
 pub use prepared::{Naming, namings};
+pub(crate) use shape::is_of_router;
 pub use shape::{Normalizer, normalize, shape_id};
 pub use shapes::{Shape, Shapes};
 pub use state::{Assignment, Follows, LockWait, Scope, State};
+pub use tags::tags;

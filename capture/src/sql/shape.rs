@@ -37,26 +37,34 @@ pub fn shape_id(sql: &str) -> u64 {
 pub struct Normalizer {
     out: Vec<u8>,
     lists: Lists,
+    /// Where in the text the literals begin that stay.
+    kept: Vec<usize>,
 }
 
 impl Normalizer {
     /// The normalised text of a statement.
     pub fn run(&mut self, sql: &str) -> &str {
-        self.fill(sql);
+        self.fill(sql.as_bytes());
         // Only ASCII is changed and cut, so what was UTF-8 still is.
         std::str::from_utf8(&self.out).unwrap_or_default()
     }
 
     /// The shape id of a statement.
     pub fn id(&mut self, sql: &str) -> u64 {
-        self.fill(sql);
+        self.fill(sql.as_bytes());
         xxh3_64(&self.out)
     }
 
-    fn fill(&mut self, sql: &str) {
+    /// The normalised bytes of a statement, and where in it the literals begin that stay in them.
+    pub(super) fn keeping(&mut self, text: &[u8]) -> (&[u8], &[usize]) {
+        self.fill(text);
+        (&self.out, &self.kept)
+    }
+
+    fn fill(&mut self, text: &[u8]) {
         self.out.clear();
         self.lists.clear();
-        let text = sql.as_bytes();
+        self.kept.clear();
         let mut pass = Pass::new(text, self);
         let mut lexer = Lexer::new(text);
         while let Some(token) = lexer.next() {
@@ -103,6 +111,7 @@ struct Pass<'a> {
     text: &'a [u8],
     out: &'a mut Vec<u8>,
     lists: &'a mut Lists,
+    kept: &'a mut Vec<usize>,
     previous: Option<Kind>,
     last: Last,
     /// Where the last word stands in the output.
@@ -124,6 +133,7 @@ impl<'a> Pass<'a> {
             text,
             out: &mut buffers.out,
             lists: &mut buffers.lists,
+            kept: &mut buffers.kept,
             previous: None,
             last: Last::Plain,
             word: 0,
@@ -146,7 +156,7 @@ impl<'a> Pass<'a> {
                 let start = self.sign.take().unwrap_or(token.start);
                 let text = self.text.get(start..token.end).unwrap_or_default();
                 self.space(Kind::Number, token.spaced);
-                self.literal(text);
+                self.literal(text, token.start);
                 self.previous = Some(Kind::Number);
             }
             Kind::Comment => self.comment(text),
@@ -212,7 +222,7 @@ impl<'a> Pass<'a> {
         self.last = match word {
             b"null" | b"true" | b"false" if value_place => {
                 self.out.truncate(start);
-                self.literal(text);
+                self.literal(text, token.start);
                 self.previous = Some(Kind::Number);
                 self.last = Last::Plain;
                 return;
@@ -239,7 +249,8 @@ impl<'a> Pass<'a> {
         self.lists.word(start, word);
     }
 
-    fn literal(&mut self, text: &[u8]) {
+    /// A literal, with its sign; `at` is where it begins without.
+    fn literal(&mut self, text: &[u8], at: usize) {
         let mut stays = match self.keep {
             Keep::Setting => self.last != Last::Snapshot,
             Keep::Custom => boolean(text),
@@ -259,6 +270,7 @@ impl<'a> Pass<'a> {
             };
         }
         if stays && text.len() <= 64 && text.first() != Some(&b'$') {
+            self.kept.push(at);
             self.out.extend_from_slice(text);
         } else {
             self.out.push(b'?');
@@ -382,6 +394,11 @@ fn expects_value(word: &[u8]) -> bool {
 }
 
 /// True for the name of a setting that a router reads.
+pub(crate) fn is_of_router(name: &[u8]) -> bool {
+    router_setting(Some(name))
+}
+
+/// The same.
 fn router_setting(name: Option<&[u8]>) -> bool {
     const NAMESPACES: &[&[u8]] = &[b"pgdog", b"pgcat", b"pgpool", b"maxscale", b"proxysql"];
     name.is_some_and(|name| NAMESPACES.iter().any(|space| name.starts_with(space)))

@@ -109,6 +109,12 @@ losses! {
     LogTime = "log_time", "rows";
     /// The server's log could not be read to its end, or was switched off or emptied meanwhile.
     LogGap = "log_gap", "logs";
+    /// A text in which literals cannot be told from names with certainty, or an execution that cannot be read, was not redacted; the request is kept without it and marked as truncated.
+    Redacted = "redacted", "requests";
+    /// The request was in two of the traces that were merged; it is kept once.
+    Duplicate = "duplicate", "requests";
+    /// The session was left out by `--sample-sessions`.
+    SampledOut = "sampled_out", "sessions";
 }
 
 /// How much was lost, by reason.
@@ -124,6 +130,14 @@ impl Losses {
         }
     }
 
+    /// Sets the units lost for this reason, where a better count replaces an earlier one.
+    pub fn set(&mut self, loss: Loss, total: u64) {
+        match total {
+            0 => self.0.remove(&loss),
+            _ => self.0.insert(loss, total),
+        };
+    }
+
     /// Units lost for this reason so far.
     pub fn get(&self, loss: Loss) -> u64 {
         self.0.get(&loss).copied().unwrap_or(0)
@@ -134,6 +148,15 @@ impl Losses {
         for (&loss, &amount) in &other.0 {
             self.add(loss, amount);
         }
+    }
+
+    /// What was lost since an earlier count of the same capture.
+    pub fn since(&self, before: &Losses) -> Losses {
+        let mut since = Losses::default();
+        for (&loss, &amount) in &self.0 {
+            since.add(loss, amount.saturating_sub(before.get(loss)));
+        }
+        since
     }
 
     /// The reasons that occurred, with their counts.

@@ -22,7 +22,7 @@ use super::stream::{Shared, Stream};
 pub struct Options {
     /// The server's kind.
     pub engine: Engine,
-    /// Where the traffic comes from: `packets`, `live`, `tap`, `log` or `replay`.
+    /// Where the traffic comes from: `packets`, `live`, `tap`, `log`, `merge` or `replay`.
     pub source: String,
     /// The files, interface or addresses that are recorded.
     pub inputs: Vec<String>,
@@ -150,16 +150,26 @@ impl Writer {
         self.shared.note(|manifest| manifest.engine = engine);
     }
 
+    /// Bytes of the files that were written.
+    pub fn written(&self) -> u64 {
+        self.shared.manifest().table.files.iter().map(|file| file.bytes).sum()
+    }
+
     /// True when a file could not be written. Nothing more will be; `finish` tells why.
     pub fn failed(&self) -> bool {
         self.shared.failed()
     }
 
     /// Writes what is left and marks the trace complete. Finish the writers of nodes and positions before.
-    pub fn finish(mut self, losses: &Losses) -> Result<Manifest, Error> {
+    pub fn finish(self, losses: &Losses) -> Result<Manifest, Error> {
+        self.finish_like(losses, true, false)
+    }
+
+    /// The same for a trace that is made of others: complete only if they were, and with losses unknown where theirs are.
+    pub fn finish_like(mut self, losses: &Losses, complete: bool, rebuilt: bool) -> Result<Manifest, Error> {
         self.stream.finish()?;
         self.stream.losses(losses);
-        self.shared.update(|manifest| manifest.complete = true)
+        self.shared.update(|manifest| (manifest.complete, manifest.rebuilt) = (complete, rebuilt))
     }
 }
 

@@ -7,7 +7,7 @@ use splitproof_capture::sql::{self, Facts};
 use crate::corpus::corpus;
 
 /// Every statement of the corpus; a file that is not UTF-8 is read as well as it goes. `None` where there is no corpus.
-fn statements() -> Option<Vec<String>> {
+pub fn statements() -> Option<Vec<String>> {
     let mut statements = Vec::new();
     let mut folders = vec![corpus(1)?.join("statements")];
     while let Some(folder) = folders.pop() {

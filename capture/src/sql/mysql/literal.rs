@@ -3,7 +3,7 @@
 use super::Mode;
 
 /// The content of a string token: quotes and `N` taken away, escapes undone.
-pub(super) fn string_value(token: &[u8], mode: &Mode) -> Vec<u8> {
+pub(in crate::sql) fn string_value(token: &[u8], mode: &Mode) -> Vec<u8> {
     let token = match token {
         [b'N' | b'n', rest @ ..] => rest,
         token => token,

@@ -41,6 +41,8 @@ pub struct Normalizer {
     lists: Lists,
     /// True while the text inside a PREPARE is normalised, which cannot hold another one.
     inner: bool,
+    /// Where in the text the literals begin that stay, and whether they stay normalised.
+    kept: Vec<(usize, bool)>,
 }
 
 impl Normalizer {
@@ -57,9 +59,17 @@ impl Normalizer {
         xxh3_64(&self.out)
     }
 
+    /// The normalised bytes of a statement, and where in it the literals begin that stay in them; of the text of another
+    /// statement (true), only its shape stays.
+    pub(in crate::sql) fn keeping(&mut self, text: &[u8], mode: &Mode) -> (&[u8], &[(usize, bool)]) {
+        self.fill(text, mode);
+        (&self.out, &self.kept)
+    }
+
     fn fill(&mut self, text: &[u8], mode: &Mode) {
         self.out.clear();
         self.lists.clear();
+        self.kept.clear();
         let mut pass = Pass::new(text, *mode, self);
         let mut lexer = Lexer::keeping_executed(text, *mode);
         while let Some(token) = lexer.next() {
@@ -99,6 +109,7 @@ struct Pass<'a> {
     mode: Mode,
     out: &'a mut Vec<u8>,
     lists: &'a mut Lists,
+    kept: &'a mut Vec<(usize, bool)>,
     inner: bool,
     previous: Option<Kind>,
     last: Last,
@@ -128,6 +139,7 @@ impl<'a> Pass<'a> {
             inner: buffers.inner,
             out: &mut buffers.out,
             lists: &mut buffers.lists,
+            kept: &mut buffers.kept,
             previous: None,
             last: Last::Plain,
             word: 0,
@@ -154,7 +166,7 @@ impl<'a> Pass<'a> {
                 let start = self.sign.take().unwrap_or(token.start);
                 let text = self.text.get(start..token.end).unwrap_or_default();
                 self.space(Kind::Number, token.spaced);
-                self.literal(text, token.kind);
+                self.literal(text, token);
                 self.previous = Some(Kind::Number);
             }
             Kind::Comment => self.comment(text),
@@ -238,7 +250,7 @@ impl<'a> Pass<'a> {
                 if matches!(self.previous, Some(Kind::Open | Kind::Comma | Kind::Operator)) =>
             {
                 self.out.truncate(start);
-                self.literal(text, Kind::Word);
+                self.literal(text, token);
                 self.previous = Some(Kind::Number);
                 self.last = Last::Plain;
                 return;
@@ -291,12 +303,15 @@ impl<'a> Pass<'a> {
         self.push(token, text);
     }
 
-    fn literal(&mut self, text: &[u8], kind: Kind) {
+    /// A literal, with its sign.
+    fn literal(&mut self, text: &[u8], Token { kind, start, .. }: Token) {
         match self.keep {
             Keep::Setting | Keep::Statement if !self.endless && text.len() <= 64 && kind != Kind::Param => {
+                self.kept.push((start, false));
                 self.out.extend_from_slice(text);
             }
             Keep::Text if kind == Kind::Text => {
+                self.kept.push((start, true));
                 let mut inner = Normalizer { inner: true, ..Normalizer::default() };
                 inner.fill(&string_value(text, &self.mode), &self.mode);
                 self.out.push(b'\'');

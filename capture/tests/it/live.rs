@@ -1,0 +1,201 @@
+//! A live recording of a real server's traffic on the loopback: what was sent and not recorded is what the counters say.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use splitproof_capture::trace::{Kind, Reader, Request};
+
+use crate::server::Server;
+
+/// Something that records, and says when it has begun.
+struct Recorder(Child, BufReader<std::process::ChildStderr>);
+
+impl Recorder {
+    fn start(command: &mut Command, begun: &str) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        while !line.contains(begun) {
+            line.clear();
+            assert!(err.read_line(&mut line).expect("reads") > 0, "it ended before it began");
+        }
+        Recorder(child, err)
+    }
+
+    /// Ends it by a signal; what it said on standard output and on standard error.
+    fn end(mut self, signal: &str) -> (String, String, Option<i32>) {
+        assert!(Command::new("kill").args([signal, &self.0.id().to_string()]).status().expect("runs").success());
+        let (mut out, mut err) = (String::new(), String::new());
+        self.0.stdout.take().expect("a pipe").read_to_string(&mut out).expect("reads");
+        self.1.read_to_string(&mut err).expect("reads");
+        (out, err, self.0.wait().expect("ends").code())
+    }
+}
+
+fn live(dir: &Path, port: u16, more: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_splitproof-capture"));
+    let line = format!("live -i lo --port {port}=postgresql --format json -o trace {more}");
+    command.args(line.split_whitespace()).current_dir(dir);
+    command
+}
+
+/// `None`, after a message, where this machine has no server or no right to capture.
+fn server() -> Option<Server> {
+    let server = Server::start();
+    if server.is_none() {
+        println!("skipped: 1 (no PostgreSQL server)");
+    }
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    if !is_root {
+        println!("skipped: 1 (no right to capture packets)");
+    }
+    server.filter(|_| is_root)
+}
+
+impl Server {
+    fn connection(&self) -> [String; 4] {
+        ["-h".into(), "127.0.0.1".into(), "-p".into(), self.port.to_string()]
+    }
+
+    fn run(&self, program: &str, args: &[&str]) -> String {
+        let connection = self.connection();
+        let all: Vec<&str> =
+            connection.iter().map(String::as_str).chain(["-U", "postgres"]).chain(args.iter().copied()).collect();
+        let output = self.client(program, &all);
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+fn requests(dir: &Path) -> Vec<Request> {
+    Reader::open(dir).expect("opens").requests().collect::<Result<_, _>>().expect("reads")
+}
+
+fn count(rows: &[Request], text: &str) -> u64 {
+    rows.iter().filter(|row| row.sql.as_deref().is_some_and(|sql| sql.contains(text))).count() as u64
+}
+
+#[test]
+fn at_full_speed_of_pgbench_every_statement_is_recorded_or_its_packets_are_counted() {
+    let Some(server) = server() else { return };
+    let dir = tempfile::tempdir().expect("directory");
+    server.run("pgbench", &["-i", "-q", "-s", "1", "postgres"]);
+    let recorder = Recorder::start(&mut live(dir.path(), server.port, ""), "listening");
+    let told = server.run("pgbench", &["-n", "-S", "-c", "2", "-T", "2", "postgres"]);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let (out, err, code) = recorder.end("-INT");
+    assert_eq!(code, Some(0), "{err}");
+    let summary: Value = serde_json::from_str(&out).expect("JSON");
+    let sent: u64 = told
+        .lines()
+        .find_map(|line| line.strip_prefix("number of transactions actually processed: "))
+        .and_then(|number| number.split_whitespace().next()?.parse().ok())
+        .expect("pgbench's count");
+    let recorded = count(&requests(&dir.path().join("trace")), "abalance FROM pgbench_accounts");
+    let dropped = summary["losses"].as_array().expect("a list").iter().find(|loss| loss["reason"] == "kernel_dropped");
+    println!("sent {sent}, recorded {recorded}, dropped {dropped:?}, cpu {}", summary["cpu"]);
+    assert!(summary["cpu"]["cpu_seconds"].as_f64().is_some_and(|seconds| seconds > 0.0));
+    match dropped {
+        None => assert_eq!(recorded, sent),
+        // A statement and its answer are two packets at least.
+        Some(dropped) => assert!(sent - recorded <= dropped["count"].as_u64().expect("a count")),
+    }
+}
+
+#[test]
+fn what_the_kernel_dropped_is_what_another_recorder_saw_and_we_did_not() {
+    let Some(server) = server() else { return };
+    if Command::new("tcpdump").arg("--version").output().is_err() {
+        println!("skipped: 1 (no tcpdump)");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("directory");
+    let filter = format!("inbound and tcp port {}", server.port);
+    let mut other = Command::new("tcpdump");
+    // Its own buffer is large, and it keeps only the headers.
+    other.args(["-i", "lo", "-B", "400000", "-s", "64", "-w", "/dev/null", &filter]);
+    let other = Recorder::start(&mut other, "listening");
+    let recorder = Recorder::start(&mut live(dir.path(), server.port, "--buffer 1"), "listening");
+    server.run(
+        "psql",
+        &["-qAt", "-c", "SELECT repeat('x', 5000) FROM generate_series(1, 60000)", "-o", "/dev/null", "postgres"],
+    );
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let (out, err, _) = recorder.end("-TERM");
+    let (_, told, _) = other.end("-INT");
+    let number = |what: &str| -> u64 {
+        let line = told.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {told}"));
+        line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    let sent = number("packets captured") + number("packets dropped by kernel");
+    let summary: Value = serde_json::from_str(&out).expect("JSON");
+    let read = summary["packets"]["read"].as_u64().expect("a number");
+    let dropped = summary["losses"].as_array().expect("a list").iter().find(|loss| loss["reason"] == "kernel_dropped");
+    let dropped = dropped.map_or(0, |loss| loss["count"].as_u64().expect("a number"));
+    println!("sent {sent}, read {read}, dropped {dropped}");
+    assert_eq!(read + dropped, sent, "{told}");
+    assert_eq!(dropped > 0, err.contains("dropped"), "drops are told while they happen: {err}");
+}
+
+#[test]
+fn a_long_recording_is_rotated_and_every_part_is_whole() {
+    let Some(server) = server() else { return };
+    let dir = tempfile::tempdir().expect("directory");
+    let recorder = Recorder::start(&mut live(dir.path(), server.port, "--rotate 1s"), "listening");
+    let script = "SELECT 1001; SELECT pg_sleep(1.3); SELECT 1002; SELECT pg_sleep(1.3); SELECT 1003";
+    let commands: Vec<&str> = script.split("; ").flat_map(|sql| ["-c", sql]).collect();
+    server.run("psql", &[&["-qAt", "postgres"], commands.as_slice()].concat());
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let (out, err, code) = recorder.end("-HUP");
+    assert_eq!(code, Some(0), "{err}");
+    let summary: Value = serde_json::from_str(&out).expect("JSON");
+    let traces = summary["traces"].as_u64().expect("a number");
+    assert!(traces >= 3, "{summary}");
+    let parts: Vec<String> = (0..traces).map(|part| format!("trace/{part:05}")).collect();
+    let rows: Vec<Request> = parts.iter().flat_map(|part| requests(&dir.path().join(part))).collect();
+    assert_eq!(rows.len() as u64, summary["requests"].as_u64().expect("a number"));
+    assert!(parts.iter().all(|part| Reader::open(dir.path().join(part)).expect("opens").manifest().complete));
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_splitproof-capture"));
+    let output = command
+        .args(["merge", "-o", "whole", "--format", "json"])
+        .args(&parts)
+        .current_dir(dir.path())
+        .output()
+        .expect("runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let whole = requests(&dir.path().join("whole"));
+    assert_eq!(whole.len(), rows.len());
+    let session = whole.iter().find(|row| row.sql.as_deref() == Some("SELECT 1001")).expect("recorded").session;
+    let of: Vec<&Request> = whole.iter().filter(|row| row.session == session).collect();
+    assert_eq!(of.first().map(|row| row.kind), Some(Kind::Connect));
+    assert_eq!(of.iter().map(|row| row.seq).collect::<Vec<_>>(), (0..of.len() as u32).collect::<Vec<_>>());
+    assert!(of.iter().any(|row| row.sql.as_deref() == Some("SELECT 1003")) && of.iter().all(|row| !row.joined_midway));
+}
+
+#[test]
+fn a_disk_that_is_nearly_full_ends_the_recording_and_sessions_can_be_sampled() {
+    let Some(server) = server() else { return };
+    let dir = tempfile::tempdir().expect("directory");
+    let output = live(dir.path(), server.port, "--min-free 1000T --for 30s").output().expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(summary["problems"].to_string().contains("--min-free"), "{summary}");
+    assert!(Reader::open(dir.path().join("trace")).expect("opens").manifest().complete);
+
+    let dir = tempfile::tempdir().expect("directory");
+    let recorder = Recorder::start(&mut live(dir.path(), server.port, "--sample-sessions 0.5"), "listening");
+    for _ in 0..20 {
+        server.run("psql", &["-qAt", "-c", "SELECT 1", "-c", "SELECT 2", "postgres"]);
+    }
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let (out, ..) = recorder.end("-INT");
+    let summary: Value = serde_json::from_str(&out).expect("JSON");
+    let out = summary["losses"].as_array().expect("a list").iter().find(|loss| loss["reason"] == "sampled_out");
+    let out = out.map_or(0, |loss| loss["count"].as_u64().expect("a number"));
+    assert_eq!(summary["sessions"].as_u64().expect("a number") + out, 20, "{summary}");
+    let rows = requests(&dir.path().join("trace"));
+    assert_eq!(count(&rows, "SELECT 1"), count(&rows, "SELECT 2"), "whole sessions");
+}
