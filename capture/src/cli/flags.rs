@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use splitproof_capture::log::{Format as LogFormat, Prefix, Zone};
 use splitproof_capture::packets::PortOption;
 
 /// Record what clients ask a database server, when, and what came back
@@ -42,6 +44,13 @@ Example:
 
 Clients connect to that port instead of the server's. Ctrl-C or SIGTERM ends the recording and leaves a readable trace.
 Connections that are open then are cut.";
+
+const LOG_EXAMPLE: &str = "\
+Example:
+  splitproof-capture log --format postgresql-csv -o window.trace postgresql-Mon.csv postgresql-Tue.csv.gz
+
+Files packed with gzip or zstd are read as they are. A log holds what the server was told to log and no answers; what it
+does not tell stays empty in the trace. The summary is printed as JSON with --summary json, since --format names the log's.";
 
 const SHOW_EXAMPLE: &str = "\
 Example:
@@ -108,6 +117,30 @@ pub enum Command {
         #[command(flatten)]
         output: OutputFlags,
     },
+    /// Record from server logs
+    #[command(after_help = LOG_EXAMPLE)]
+    Log {
+        /// What kind of log it is
+        #[arg(long, value_name = "FORMAT", value_parser = log_format())]
+        format: LogFormat,
+        /// Zone of times that are written without one or with an ambiguous one, such as Europe/Berlin or +02:00
+        #[arg(long, value_name = "ZONE")]
+        timezone: Option<Zone>,
+        /// The year in which the log begins, for syslog's times [default: the last one that is possible]
+        #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(i16).range(1970..=9999))]
+        year: Option<i16>,
+        /// PostgreSQL's log_line_prefix, for postgresql-stderr [default: the usual ones are recognised]
+        #[arg(long, value_name = "PREFIX")]
+        log_line_prefix: Option<Prefix>,
+        /// How to print the summary on standard output
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        summary: Format,
+        #[command(flatten)]
+        output: PlaceFlags,
+        /// Log files, in the order in which they were written; - is standard input
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// Print what a trace holds: window, sessions, shapes, every loss
     #[command(after_help = SHOW_EXAMPLE)]
     Show {
@@ -141,14 +174,20 @@ pub struct TimeFlags {
 
 #[derive(Debug, Args)]
 pub struct OutputFlags {
+    #[command(flatten)]
+    pub place: PlaceFlags,
+    #[command(flatten)]
+    pub format: FormatFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct PlaceFlags {
     /// Directory of the trace, new or empty
     #[arg(short, long, value_name = "TRACE")]
     pub output: PathBuf,
     /// Replace the trace that is in the directory
     #[arg(long)]
     pub force: bool,
-    #[command(flatten)]
-    pub format: FormatFlags,
 }
 
 #[derive(Debug, Args)]
@@ -165,4 +204,10 @@ pub enum Format {
     Text,
     /// For programs
     Json,
+}
+
+/// The names of the log formats.
+fn log_format() -> impl TypedValueParser<Value = LogFormat> {
+    let names = LogFormat::ALL.iter().map(|format| PossibleValue::new(format.name()).help(format.meaning()));
+    PossibleValuesParser::new(names).try_map(|name| LogFormat::from_name(&name).ok_or("not a log format"))
 }

@@ -2,11 +2,12 @@
 //!
 //! - `flags`: what can be typed; only `main` and this folder see it
 //! - `plan`: the same, checked, as plain data: what to record from where to where
-//! - `record`: packets and live interfaces; `tap`: the relay; `show`: what a trace holds
+//! - `record`: packets and live interfaces; `tap`: the relay; `log`: server logs; `show`: what a trace holds
 //! - `summary`: the closing summary, as text and JSON; `progress`: on a terminal only; `stop`: signals;
 //!   `sink`: a full disk ends the recording
 
 mod flags;
+mod log;
 mod plan;
 mod progress;
 mod record;
@@ -41,6 +42,7 @@ pub fn run(plan: Plan) -> anyhow::Result<Done> {
     match plan {
         Plan::Record(record) => record::run(record),
         Plan::Tap(tap) => tap::run(tap),
+        Plan::Log(log) => log::run(log),
         Plan::Show(show) => show::run(&show),
     }
 }

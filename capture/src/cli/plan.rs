@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use jiff::SignedDuration;
+use splitproof_capture::log::{self, Settings};
 use splitproof_capture::packets::{Live, Ports, Source};
 use splitproof_capture::trace::{Engine, Existing};
 
-use super::flags::{Command, Flags, Format, FormatFlags, OutputFlags, PortFlags, TimeFlags};
+use super::flags::{Command, Flags, Format, FormatFlags, OutputFlags, PlaceFlags, PortFlags, TimeFlags};
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub enum Plan {
     Record(Record),
     /// Relay connections and record them.
     Tap(Tap),
+    /// Record server logs.
+    Log(Log),
     /// Print what a trace holds.
     Show(Show),
 }
@@ -41,6 +44,13 @@ pub struct Tap {
     pub upstream: String,
     pub refuse_encryption: bool,
     pub duration: Option<Duration>,
+    pub output: Output,
+}
+
+/// Record server logs.
+#[derive(Debug)]
+pub struct Log {
+    pub source: log::Source,
     pub output: Output,
 }
 
@@ -88,6 +98,10 @@ impl TryFrom<Flags> for Plan {
                 duration: duration(&time)?,
                 output: output.into(),
             }),
+            Command::Log { format, timezone, year, log_line_prefix, summary, output, files } => {
+                let settings = Settings { zone: timezone, year, prefix: log_line_prefix };
+                Plan::Log(Log { source: log::Source { format, settings, files }, output: Output::new(output, summary) })
+            }
             Command::Show { shapes, rebuild, format, trace } => {
                 Plan::Show(Show { trace, shapes, rebuild, json: is_json(&format) })
             }
@@ -110,8 +124,14 @@ impl TryFrom<PortFlags> for Ports {
 
 impl From<OutputFlags> for Output {
     fn from(flags: OutputFlags) -> Self {
-        let existing = if flags.force { Existing::Replace } else { Existing::Refuse };
-        Output { dir: flags.output, existing, json: is_json(&flags.format) }
+        Output::new(flags.place, flags.format.format)
+    }
+}
+
+impl Output {
+    fn new(place: PlaceFlags, format: Format) -> Self {
+        let existing = if place.force { Existing::Replace } else { Existing::Refuse };
+        Output { dir: place.output, existing, json: format == Format::Json }
     }
 }
 

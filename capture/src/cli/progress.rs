@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use splitproof_capture::{packets, tap};
+use splitproof_capture::{log, packets, tap};
 
 /// A line that tells how far a recording has come.
 pub struct Progress(Option<ProgressBar>);
@@ -22,10 +22,17 @@ impl Progress {
     pub fn packets(&self, progress: packets::Progress<'_>) {
         let packets::Progress { statistics, total_bytes } = progress;
         self.show(|| {
-            let share = total_bytes.filter(|&total| total > 0).map_or(String::new(), |total| {
-                format!(" ({} %)", (statistics.bytes.saturating_mul(100) / total).min(100))
-            });
+            let share = share(statistics.bytes, total_bytes);
             format!("{} packets{share}, {} sessions", statistics.packets, statistics.sessions)
+        });
+    }
+
+    /// Shows how far a log has been read.
+    pub fn log(&self, progress: log::Progress<'_>) {
+        let log::Progress { statistics, total_bytes } = progress;
+        self.show(|| {
+            let share = share(statistics.bytes, total_bytes);
+            format!("{} entries{share}, {} requests", statistics.entries, statistics.opened + statistics.made_up)
         });
     }
 
@@ -40,6 +47,14 @@ impl Progress {
             bar.set_message(message());
             bar.tick();
         }
+    }
+}
+
+/// How much of all was read, for people.
+fn share(bytes: u64, total: Option<u64>) -> String {
+    match total {
+        Some(total) if total > 0 => format!(" ({} %)", (bytes.saturating_mul(100) / total).min(100)),
+        _ => String::new(),
     }
 }
 

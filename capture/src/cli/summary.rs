@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use splitproof_capture::log;
 use splitproof_capture::packets::Statistics;
 use splitproof_capture::session::Encrypted;
 use splitproof_capture::tap::Counters;
@@ -23,6 +24,8 @@ pub struct Summary<'a> {
     connections: Option<Connections>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     encrypted: Vec<EncryptedLine<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<Entries>,
     losses: Vec<LossLine>,
     problems: &'a [String],
 }
@@ -51,6 +54,14 @@ struct Connections {
     broken: u64,
     client_bytes: u64,
     server_bytes: u64,
+}
+
+/// What was read, when the source is a log.
+#[derive(Serialize)]
+struct Entries {
+    read: u64,
+    used: u64,
+    made_up_requests: u64,
 }
 
 /// One reason of loss.
@@ -84,6 +95,7 @@ impl<'a> Summary<'a> {
             packets: None,
             connections: None,
             encrypted: Vec::new(),
+            entries: None,
             losses: loss_lines(&table.losses),
             problems,
         }
@@ -114,6 +126,13 @@ impl<'a> Summary<'a> {
         self
     }
 
+    /// Adds what was read of a log.
+    pub fn log(mut self, statistics: &log::Statistics) -> Self {
+        let &log::Statistics { entries, opened, joined, made_up, .. } = statistics;
+        self.entries = Some(Entries { read: entries, used: opened + joined, made_up_requests: made_up });
+        self
+    }
+
     /// Prints it on standard output.
     pub fn print(&self, json: bool) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
@@ -129,6 +148,9 @@ impl<'a> Summary<'a> {
             if let Some(Connections { accepted, unreachable, broken, client_bytes, server_bytes }) = &self.connections {
                 writeln!(out, "relayed   {accepted} connections ({unreachable} not reachable, {broken} broken)")?;
                 writeln!(out, "bytes     {client_bytes} from clients, {server_bytes} from the server")?;
+            }
+            if let Some(Entries { read, used, made_up_requests }) = &self.entries {
+                writeln!(out, "entries   {read} read, {used} used; {made_up_requests} requests made up")?;
             }
             write_losses(&mut out, &self.losses)?;
             if !self.encrypted.is_empty() {

@@ -25,7 +25,6 @@ mod statistics;
 mod stream;
 mod tcp;
 mod tunnel;
-mod twice;
 
 pub use assembler::{Assembler, Limits, Open, sessions};
 pub use error::Error;

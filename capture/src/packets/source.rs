@@ -6,9 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Assembler, Error, Live, Statistics, file::PacketFile, twice};
+use super::{
+    Assembler, Error, Live, Statistics,
+    file::{PacketFile, regular},
+};
 use crate::tls::KeyLog;
 use crate::trace::Sink;
+use crate::twice;
 
 /// How often the sink hears of the losses.
 const TELL_LOSSES_EVERY: Duration = Duration::from_secs(1);
@@ -111,7 +115,7 @@ impl Source {
             Source::Live(live) => live.check().map(|()| None),
             Source::Files(paths) => {
                 let bytes = paths.iter().map(|path| PacketFile::check(path)).sum::<Result<_, _>>()?;
-                twice::check(paths)?;
+                not_twice(paths)?;
                 Ok(bytes)
             }
         }
@@ -158,6 +162,18 @@ impl Source {
             }
         }
         Ok(ended)
+    }
+}
+
+fn not_twice(paths: &[PathBuf]) -> Result<(), Error> {
+    let mut files = Vec::new();
+    for path in paths {
+        files.extend(regular(path)?.then(|| path.clone()));
+    }
+    match twice::find(&files) {
+        Ok(None) => Ok(()),
+        Ok(Some((first, second))) => Err(Error::Twice { first, second }),
+        Err((path, source)) => Err(Error::Unreadable { path, source }),
     }
 }
 

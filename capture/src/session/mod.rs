@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use crate::trace::{Engine, Losses, Sink};
 
+pub(crate) use shared::Text;
 pub use shared::{Encrypted, Shared};
 
 /// The decoder of a connection to a server of this engine. `session` is its number within the recording. Of a recording

@@ -19,7 +19,7 @@ pub struct Shared(Arc<Inner>);
 
 /// A statement's text as it goes into the trace.
 #[derive(Clone, Debug)]
-pub(super) struct Text {
+pub(crate) struct Text {
     /// Without passwords; bytes that are not UTF-8 are replaced.
     pub sql: Arc<str>,
     /// The bytes as sent, where they are not UTF-8.
@@ -109,12 +109,12 @@ impl Shared {
     }
 
     /// Prepares a statement's text for the trace, and counts its shape.
-    pub(super) fn text(&self, bytes: &[u8]) -> Text {
+    pub(crate) fn text(&self, bytes: &[u8]) -> Text {
         self.text_in(bytes, Dialect::of(self.0.engine))
     }
 
     /// The same for a session that reads its texts in its own way (`sql_mode`).
-    pub(super) fn text_in(&self, bytes: &[u8], dialect: Dialect) -> Text {
+    pub(crate) fn text_in(&self, bytes: &[u8], dialect: Dialect) -> Text {
         let sent = String::from_utf8_lossy(bytes);
         let masked = dialect.mask_password(&sent);
         // The raw bytes of a statement that holds a password would give it away.

@@ -12,6 +12,7 @@
 mod body;
 mod dialect;
 mod facts;
+mod glance;
 mod hint;
 mod kind;
 mod lexer;
@@ -27,6 +28,7 @@ mod state;
 pub use body::Body;
 pub use dialect::Dialect;
 pub use facts::{Effect, Facts, Function, Relation, RowLock, Setting, Statement};
+pub(crate) use glance::{Copies, copies, has_parameters};
 pub use kind::{Discard, HandlerVerb, Isolation, StatementKind, TransactionMode, XaVerb};
 pub use password::mask_password;
 pub use prepared::{Naming, namings};

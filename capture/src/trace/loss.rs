@@ -20,7 +20,10 @@ macro_rules! losses {
                 match self { $(Loss::$name => $text,)* }
             }
 
-            /// What is counted: packets, bytes, sessions, messages, requests, rows or logs.
+            /// The unit of the entries of a log, each of which is part of a request or counted once.
+            pub const ENTRIES: &str = "entries";
+
+            /// What is counted: packets, bytes, sessions, messages, requests, rows or logs of a server, or entries of a log.
             pub fn unit(self) -> &'static str {
                 match self { $(Loss::$name => $unit,)* }
             }
@@ -74,8 +77,32 @@ losses! {
     CopyLimit = "copy_limit", "bytes";
     /// Statement text, parameters and COPY data beyond 512 MiB in one request; the request is kept without them.
     Oversized = "oversized", "bytes";
-    /// The server's log holds only the beginning of the text; the request is kept and marked as truncated.
+    /// The entry of the log tells of the server's own work: a start, a checkpoint, a vacuum, replication.
+    LogServer = "log_server", "entries";
+    /// The entry of the log tells of a connection that did not become a session: it was never authorized, or it is for replication.
+    LogConnection = "log_connection", "entries";
+    /// The entry of the log is a message in a session and no statement: a warning, a temporary file, a wait for a lock.
+    LogMessage = "log_message", "entries";
+    /// The entry of the log is the plan of a statement, as auto_explain writes it.
+    LogPlan = "log_plan", "entries";
+    /// The entry of the log holds a duration without a statement, and none was logged before it.
+    LogDuration = "log_duration", "entries";
+    /// The entry of the log is not whole: its file begins or ends within it, or was damaged there.
+    LogTruncated = "log_truncated", "entries";
+    /// The entry of the log is not of the form that was asked for.
+    LogMalformed = "log_malformed", "entries";
+    /// The entry of the log tells of a call outside SQL, whose arguments are not in a log.
+    LogFastpath = "log_fastpath", "entries";
+    /// The line was written by another program.
+    LogForeign = "log_foreign", "entries";
+    /// The entry of the log is of a prepared statement that it does not name: a reset, a fetch, data ahead of no execution.
+    LogStatement = "log_statement", "entries";
+    /// The data of a COPY or LOAD DATA LOCAL is not in a log; the request is kept without it, and a replay lets a COPY fail.
+    LogCopyData = "log_copy_data", "requests";
+    /// The text of a statement is not in the log as it was sent: cut, missing, or with characters replaced; the request is kept.
     LogText = "log_text", "requests";
+    /// The parameters of an execution are not in the log, or are cut there; the request is kept without them.
+    LogParameters = "log_parameters", "requests";
     /// A row of the server's log of a kind that is not known.
     LogRow = "log_row", "rows";
     /// A row of the server's log whose time is not known, because it does not follow the one before it in any time zone.

@@ -34,7 +34,7 @@ pub struct Manifest {
     pub tool: String,
     /// The server's kind.
     pub engine: Engine,
-    /// Where the traffic came from: `packets`, `live`, `tap` or `replay`.
+    /// Where the traffic came from: `packets`, `live`, `tap`, `log` or `replay`.
     pub source: String,
     /// The files, interface or addresses that were recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -10,24 +10,24 @@ use splitproof_capture::trace::{Kind, Reader, Request};
 use crate::packets::wire::Tcp;
 
 /// A directory to work in, and the program run in it.
-struct Scene {
+pub struct Scene {
     dir: tempfile::TempDir,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Scene { dir: tempfile::tempdir().expect("directory") }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) {
+    pub fn write(&self, name: &str, bytes: &[u8]) {
         std::fs::write(self.path(name), bytes).expect("writes");
     }
 
-    fn command(&self, line: &str) -> Command {
+    pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_splitproof-capture"));
         command.args(line.split_whitespace()).current_dir(self.dir.path());
         command
@@ -35,26 +35,26 @@ impl Scene {
 
     /// Runs the program and compares its exit code.
     #[track_caller]
-    fn run(&self, line: &str, code: i32) -> Told {
+    pub fn run(&self, line: &str, code: i32) -> Told {
         let output = self.command(line).output().expect("runs");
         Told::new(output, code, line)
     }
 
-    fn requests(&self, trace: &str) -> Vec<Request> {
+    pub fn requests(&self, trace: &str) -> Vec<Request> {
         let reader = Reader::open(self.path(trace)).expect("opens");
         reader.requests().collect::<Result<_, _>>().expect("reads")
     }
 }
 
 /// What the program said.
-struct Told {
-    out: String,
-    err: String,
+pub struct Told {
+    pub out: String,
+    pub err: String,
 }
 
 impl Told {
     #[track_caller]
-    fn new(output: Output, code: i32, line: &str) -> Self {
+    pub fn new(output: Output, code: i32, line: &str) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let told = Told { out: text(&output.stdout), err: text(&output.stderr) };
         assert!(!told.err.contains("panicked"), "{line}: {}", told.err);
@@ -64,14 +64,14 @@ impl Told {
 
     /// Each word is in the message.
     #[track_caller]
-    fn names(&self, words: &[&str]) {
+    pub fn names(&self, words: &[&str]) {
         for word in words {
             assert!(self.err.contains(word), "{word:?} is not in: {}", self.err);
         }
     }
 
     #[track_caller]
-    fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
     }
 }

@@ -6,7 +6,12 @@ use crate::corpus::{corpus, decode};
 
 /// Captures in which the counts differ for a known reason: ours, and why.
 const DIFFERENT: &[(&str, u64, usize, &str)] = &[
-    ("zeek-zeek/pgsql-bad-startup-message-1.pcap", 1, 0, "the error answers something that is no start-up message, and so no request"),
+    (
+        "zeek-zeek/pgsql-bad-startup-message-1.pcap",
+        1,
+        0,
+        "the error answers something that is no start-up message, and so no request",
+    ),
     ("colinnewell-pcap2mysql-log/error.pcap", 1, 1, "the answer is compressed, which tshark does not undo"),
 ];
 

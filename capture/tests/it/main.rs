@@ -5,6 +5,7 @@ mod corpus;
 mod corpus_counts;
 mod corpus_mysql;
 mod dialogue;
+mod log;
 mod mysql_codec;
 mod packets;
 mod postgresql_codec;

@@ -71,6 +71,16 @@ impl Server {
         assert!(status.success(), "{program} {args:?}: {status}");
     }
 
+    /// Stops the server, so that all of its files are written.
+    pub fn stop(&self) {
+        self.check("pg_ctl", &["stop", "-w", "-D", &self.data(), "-m", "fast"]);
+    }
+
+    /// A file below the server's data directory.
+    pub fn file(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.dir.path().join("data").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
     /// Runs a client program with these arguments.
     pub fn client(&self, program: &str, args: &[&str]) -> Output {
         self.command(program).args(args).output().unwrap()

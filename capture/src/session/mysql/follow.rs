@@ -5,7 +5,7 @@
 
 /// What a text changes, once the server agrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Follow {
+pub(crate) enum Follow {
     /// The current database.
     Database(String),
     /// The value of `sql_mode`, as a list of names.
@@ -13,7 +13,7 @@ pub(super) enum Follow {
 }
 
 /// What this text changes.
-pub(super) fn follow(sql: &str) -> Option<Follow> {
+pub(crate) fn follow(sql: &str) -> Option<Follow> {
     let sql = skip_space(sql);
     match sql.as_bytes().first()? {
         b'u' | b'U' => {

@@ -36,6 +36,7 @@ use inflate::Inflate;
 use place::Search;
 
 pub use answer::Answer;
+pub(crate) use follow::{Follow, follow};
 
 /// What the bytes of the connection are now.
 enum Phase {

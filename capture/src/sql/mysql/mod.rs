@@ -12,6 +12,7 @@
 mod digest;
 mod facts;
 mod functions;
+mod glance;
 mod keyword;
 mod lexer;
 mod literal;
@@ -24,6 +25,7 @@ mod values;
 pub use digest::digest_text;
 pub use facts::{body, facts};
 pub use functions::{Builtin, builtin};
+pub(crate) use glance::{ends_in_line_comment, has_parameters, loads_local, prepares_and_executes};
 pub use mode::{Family, Mode, Server};
 pub use password::mask_password;
 pub use shape::{Normalizer, normalize, shape_id};
