@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
-use flate2::bufread::MultiGzDecoder;
-
 use super::Error;
 use crate::clock::Clock;
+use crate::unpack::unpack;
 
 /// Bytes that are read and decompressed together.
 const BUFFER: usize = 128 << 10;
@@ -33,9 +32,6 @@ const OTHERS: &[(&[u8], &str, &str)] = &[
 ];
 const PACKETS: &str = "a capture of packets";
 const PACKETS_REMEDY: &str = "record it with splitproof-capture packets";
-
-const GZIP: &[u8] = b"\x1f\x8b";
-const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
 /// One file of a log, or standard input.
 ///
@@ -95,15 +91,8 @@ impl Input {
         if let Some(&(_, what, remedy)) = OTHERS.iter().find(|(magic, ..)| head.starts_with(magic)) {
             return Err(Error::NotALog { path: path.to_owned(), what, remedy });
         }
-        let all = BufReader::with_capacity(BUFFER, io::Cursor::new(head.clone()).chain(raw));
-        let mut reader: Box<dyn BufRead> = if head.starts_with(GZIP) {
-            Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(all)))
-        } else if head.starts_with(ZSTD) {
-            let unpacked = zstd::stream::read::Decoder::with_buffer(all).map_err(unreadable)?;
-            Box::new(BufReader::with_capacity(BUFFER, unpacked))
-        } else {
-            Box::new(all)
-        };
+        let (_, unpacked) = unpack(io::Cursor::new(head).chain(raw)).map_err(unreadable)?;
+        let mut reader: Box<dyn BufRead> = Box::new(BufReader::with_capacity(BUFFER, unpacked));
         // A byte order mark is not text. What cannot be read shows at the first line.
         if reader.fill_buf().is_ok_and(|start| start.starts_with(b"\xef\xbb\xbf")) {
             reader.consume(3);

@@ -5,7 +5,15 @@ use splitproof_capture::trace::{Engine, Outcome};
 use crate::corpus::{corpus, decode};
 
 /// Captures in which the counts differ for a known reason: ours, and why.
-const DIFFERENT: &[(&str, u64, usize, &str)] = &[];
+const DIFFERENT: &[(&str, u64, usize, &str)] = &[
+    (
+        "zeek-zeek/pgsql-bad-startup-message-1.pcap",
+        1,
+        0,
+        "the error answers something that is no start-up message, and so no request",
+    ),
+    ("colinnewell-pcap2mysql-log/error.pcap", 1, 1, "the answer is compressed, which tshark does not undo"),
+];
 
 #[test]
 fn sessions_and_errors_are_as_many_as_tshark_counts() {
@@ -17,7 +25,8 @@ fn sessions_and_errors_are_as_many_as_tshark_counts() {
         let [engine, name, port, sessions, errors] = row[..] else { panic!("{row:?}") };
         let engine = Engine::from_word(engine).expect("an engine");
         let decoded = decode(engine, &corpus.join("pcap").join(name), &[port.parse().expect("a port")]);
-        let failed = decoded.requests.iter().filter(|request| request.outcome == Outcome::Error).count();
+        let failed = |outcome| matches!(outcome, Outcome::Error | Outcome::Cancelled);
+        let failed = decoded.requests.iter().filter(|request| failed(request.outcome)).count();
         let ours = (decoded.statistics.sessions, failed);
         let mut expected = (sessions.parse().expect("a number"), errors.parse().expect("a number"));
         if let Some(&(_, sessions, errors, why)) = DIFFERENT.iter().find(|(known, ..)| known == &name) {
