@@ -31,7 +31,7 @@ pub fn run(plan: Log) -> anyhow::Result<Done> {
     let manifest = sink.writer.finish(&ended.losses)?;
 
     let problems = problems(&source, &ended, &manifest);
-    Summary::new(&output.dir, &manifest, &problems).log(&ended.statistics).print(output.json)?;
+    Summary::new(&output.dir, &manifest, &problems).log(&ended).print(output.json)?;
     Ok(Done::from_problems(&problems))
 }
 

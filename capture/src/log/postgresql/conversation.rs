@@ -40,6 +40,9 @@ impl Conversations {
                 out.lost(Loss::LogConnection);
             }
             Message::Other if matches!(entry.severity, Severity::Log | Severity::Note) => {
+                if is_broken(entry.message) && self.sessions.holds(&name(entry)) {
+                    self.session(entry, out).state.broken = true;
+                }
                 self.foreign += u64::from(language::is_foreign(entry.message));
                 out.lost(other(entry));
             }
@@ -99,6 +102,8 @@ impl Conversations {
             begin(session, entry, entry.at_ns, first_ns, out);
             out.opened();
             let mut row = session.row(Kind::Disconnect, entry.at_ns);
+            // Drivers say goodbye, unless the server complains.
+            row.messages = if session.state.broken { "" } else { "X" }.into();
             row.outcome = Outcome::Ok;
             out.request(row);
         }
@@ -189,6 +194,17 @@ impl Conversations {
         }
         session
     }
+}
+
+/// Whether the server complains that a client left without a goodbye.
+fn is_broken(message: &[u8]) -> bool {
+    [
+        &b"unexpected EOF on client connection"[..],
+        b"could not receive data from client",
+        b"could not send data to client",
+    ]
+    .iter()
+    .any(|start| message.starts_with(start))
 }
 
 /// What names the session of an entry: the log's own name for it, or the process, or whose it is.

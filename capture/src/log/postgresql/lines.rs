@@ -75,6 +75,8 @@ pub(super) struct Lines {
 struct Open {
     /// It is accounted for already, and its lines are passed over.
     lost: bool,
+    /// Number of its first line.
+    line: u64,
     at_ns: i64,
     session_start_ns: Option<i64>,
     fields: [Option<CompactString>; 9],
@@ -169,6 +171,7 @@ impl Lines {
     pub fn end_of_file(&mut self, whole: bool, input: &Input, out: &mut Records<'_>) {
         if !whole && let Some(open) = self.open.get_mut(&self.last).filter(|open| !open.lost) {
             open.lost = true;
+            out.began_at(open.line);
             out.lost(Loss::LogTruncated);
         }
         self.close_all(out);
@@ -279,6 +282,7 @@ impl Lines {
         let text = |field: Option<&[u8]>| field.map(CompactString::from_utf8_lossy);
         let open = Open {
             at_ns,
+            line: input.lines(),
             session_start_ns: session_start_ns.or_else(|| began(head.session?)),
             fields: [
                 text(head.session),
@@ -444,6 +448,7 @@ impl Open {
         if self.beyond > 0
             || [&self.message[..], self.statement.as_deref().unwrap_or_default()].iter().any(|text| text.contains(&0))
         {
+            out.began_at(self.line);
             out.lost(if self.beyond > 0 { Loss::LogTruncated } else { Loss::LogMalformed });
             return;
         }

@@ -27,6 +27,8 @@ pub(super) struct State {
     pub replicates: bool,
     /// The row of its end is out.
     pub gone: bool,
+    /// The client left without a goodbye.
+    pub broken: bool,
     /// A request of which later entries may tell more.
     pending: Option<Pending>,
     /// The text under each name of a prepared statement, by its digest.

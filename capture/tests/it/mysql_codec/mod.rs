@@ -8,7 +8,7 @@
 
 mod client;
 mod everything;
-mod mariadb;
+pub mod mariadb;
 mod noise;
 mod server;
 mod values;
