@@ -2,6 +2,7 @@
 //!
 //! - `sandbox`, `mysql_sandbox`, `shop`, `mysql_shop`: the pairs, and the workload through pgpool-II
 //! - `sysbench`: another workload on MariaDB, recorded, replayed twice and compared with itself
+//! - `log_replay`: what a server logged, replayed
 //! - `replay`, `mysql_replay`: the replayer's promises, through its library; `mysql_nodes`: its control connections
 //! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
 //! - `mysql_log`, `mysql_reads`, `mysql_catalogue`, `mysql_cursors`, `mysql_bad_input`: the same on MariaDB, behind the sample router
@@ -14,6 +15,7 @@ mod bad_input;
 mod catalogue;
 mod demo;
 mod destinations;
+mod log_replay;
 mod matrix;
 mod mysql_bad_input;
 mod mysql_catalogue;

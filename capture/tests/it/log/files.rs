@@ -105,7 +105,7 @@ fn what_is_not_read_is_named_by_its_place() {
         (
             "postgresql-csv",
             format!("a\nb\n{csv}c\n2021-01-22 10:00:04.010 UTC,\"app"),
-            vec![(Malformed, 1), (Malformed, 7), (Truncated, 8)],
+            vec![(Malformed, 1), (Malformed, 2), (Malformed, 7), (Truncated, 8)],
         ),
         (
             "postgresql-stderr",
