@@ -13,7 +13,7 @@ fn positions(until_ms: u32) -> String {
 }
 
 /// The standby stands still from 20 ms on.
-fn paused(until_ms: u32) -> String {
+pub fn paused(until_ms: u32) -> String {
     (0..until_ms / 2)
         .map(|n| {
             let (at, lsn) = (n * 2, n * 20);
@@ -22,7 +22,7 @@ fn paused(until_ms: u32) -> String {
         .collect()
 }
 
-fn run(baseline: &str, candidate: &str) -> Comparison {
+pub fn run(baseline: &str, candidate: &str) -> Comparison {
     compared(&scenario(baseline), &scenario(candidate)).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn metric(comparison: &Comparison, name: &str) -> f64 {
     *comparison.metrics.get(name).unwrap_or_else(|| panic!("{name} in {:?}", comparison.metrics))
 }
 
-fn with_positions(text: &str) -> String {
+pub fn with_positions(text: &str) -> String {
     format!("{}{text}", positions(200))
 }
 

@@ -1,6 +1,7 @@
 //! The integration tests of splitproof-analyze, one module per concern.
 
 mod attribution;
+mod bodies;
 mod check;
 mod command;
 mod compare;

@@ -22,7 +22,7 @@ use splitproof_capture::sql::{Dialect, shape_id};
 use splitproof_capture::trace::{
     Engine, Kind, Losses, Options, Outcome, Param, Position, Request, Role, Sink, TransactionStatus, Writer,
 };
-use splitproof_replay::catalog::{Catalog, VaryingDefault};
+use splitproof_replay::catalog::{Catalog, Function, FunctionKind, VaryingDefault, Volatility};
 
 /// A run, as rows.
 pub struct Scenario {
@@ -276,7 +276,8 @@ impl Scenario {
         self
     }
 
-    /// Writes the run as a directory. The default of `orders.id` is a sequence.
+    /// Writes the run as a directory. The defaults of `orders.id` and `audit.id` are sequences; `audit_login()` writes
+    /// `audit`, and what `dynamic()` does is not known.
     pub fn write(&self, dir: &Path) {
         let mut writer = Writer::create(dir, Options::new(self.engine, "replay")).unwrap();
         for row in &self.clients {
@@ -332,11 +333,28 @@ pub fn compared(baseline: &Scenario, candidate: &Scenario) -> Result<Comparison,
 }
 
 fn catalog() -> Catalog {
-    let default = VaryingDefault {
+    let varying = |table: &str| VaryingDefault {
         schema: "public".into(),
-        table: "orders".into(),
+        table: table.into(),
         column: "id".into(),
-        expression: "nextval('orders_id_seq'::regclass)".into(),
+        expression: format!("nextval('{table}_id_seq'::regclass)"),
     };
-    Catalog { varying_defaults: vec![default], ..Catalog::default() }
+    let function = |name: &str, statements: &str| Function {
+        schema: "public".into(),
+        name: name.into(),
+        args: String::new(),
+        volatility: Volatility::Volatile,
+        kind: FunctionKind::Function,
+        returns_set: false,
+        language: "plpgsql".into(),
+        definition: Some(format!("BEGIN {statements} END")),
+    };
+    Catalog {
+        functions: vec![
+            function("audit_login", "INSERT INTO audit (user_id) VALUES (login); RETURN login;"),
+            function("dynamic", "EXECUTE text;"),
+        ],
+        varying_defaults: vec![varying("orders"), varying("audit")],
+        ..Catalog::default()
+    }
 }

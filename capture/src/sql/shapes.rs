@@ -12,6 +12,10 @@ use super::dialect::Normalizer;
 const REMEMBERED: usize = 1 << 15;
 /// Shapes of which text and sample are kept. A workload with more builds its statements by hand.
 const COLLECTED: usize = 1 << 18;
+/// Of texts with literals, one in so many is remembered while none of them comes again.
+const TRIED: u32 = 16;
+/// How long one that came again vouches for the others, in texts that do not.
+const VOUCHED: u32 = 16;
 /// A sample longer than this gives way to a shorter one.
 const LONG_SAMPLE: usize = 4096;
 
@@ -33,7 +37,8 @@ pub struct Shape {
 /// Gives statements their shape ids and collects the shapes.
 ///
 /// Texts seen before are known by their 64-bit hash in a cache of bounded size, so an application that sends the same
-/// texts again costs one hash of the text. There is one owner; it needs no lock.
+/// texts again costs one hash of the text. Texts with literals go into it only where they do come again. There is one owner; it needs
+/// no lock.
 #[derive(Debug)]
 pub struct Shapes {
     dialect: Dialect,
@@ -42,6 +47,11 @@ pub struct Shapes {
     older: Index,
     by_id: Index,
     shapes: Vec<Shape>,
+    /// Of each shape: whether its statements have literals or placeholders.
+    varies: Vec<bool>,
+    /// Texts with literals that will be remembered, because others came again.
+    vouched: u32,
+    tried: u32,
     limit: usize,
     uncollected: u64,
 }
@@ -60,6 +70,9 @@ impl Shapes {
             older: Index::default(),
             by_id: Index::default(),
             shapes: Vec::new(),
+            varies: Vec::new(),
+            vouched: 0,
+            tried: 0,
             limit,
             uncollected: 0,
         }
@@ -73,7 +86,12 @@ impl Shapes {
     /// The same for a statement of a session that reads its texts in its own way (`sql_mode`).
     pub fn id_in(&mut self, sql: &str, dialect: Dialect) -> u64 {
         let text = xxh3_64_with_seed(sql.as_bytes(), dialect.seed());
-        if let Some(shape) = self.known(text).and_then(|at| self.shapes.get_mut(at)) {
+        if let Some(at) = self.known(text)
+            && let Some(shape) = self.shapes.get_mut(at)
+        {
+            if self.varies.get(at) == Some(&true) {
+                self.vouched = (self.vouched + VOUCHED).min(REMEMBERED as u32);
+            }
             shape.count += 1;
             return shape.id;
         }
@@ -93,7 +111,9 @@ impl Shapes {
                 shape.dialect = dialect;
             }
         }
-        self.remember(text, at);
+        if self.is_worth_it(at) {
+            self.remember(text, at);
+        }
         id
     }
 
@@ -131,6 +151,17 @@ impl Shapes {
         Some(at as usize)
     }
 
+    /// Whether a new text of this shape goes into the cache.
+    fn is_worth_it(&mut self, at: u32) -> bool {
+        if self.varies.get(at as usize) != Some(&true) {
+            return true;
+        }
+        self.tried = (self.tried + 1) % TRIED;
+        let vouched = self.vouched > 0;
+        self.vouched = self.vouched.saturating_sub(1);
+        vouched || self.tried == 0
+    }
+
     /// Two halves make a cheap cache: when the recent one is full, it becomes the older one, which is dropped.
     fn remember(&mut self, text: u64, at: u32) {
         if self.recent.len() >= REMEMBERED {
@@ -142,6 +173,7 @@ impl Shapes {
     fn collect(&mut self, id: u64, sql: &str, dialect: Dialect) -> u32 {
         let at = self.shapes.len() as u32;
         let text = self.normalizer.run(sql, dialect).to_owned();
+        self.varies.push(text.contains('?'));
         self.shapes.push(Shape { id, text, sample: dialect.mask_password(sql).into_owned(), dialect, count: 0 });
         self.by_id.insert(id, at);
         at
@@ -210,6 +242,22 @@ mod tests {
         shapes.id("SELECT a");
         assert_eq!(shapes.id("SELECT b"), shape_id("SELECT b"));
         assert_eq!((shapes.len(), shapes.uncollected()), (2, 1));
+    }
+
+    #[test]
+    fn texts_with_literals_are_remembered_where_they_come_again() {
+        let mut shapes = Shapes::new(Dialect::Postgresql);
+        for number in 0..1000 {
+            shapes.id(&format!("SELECT {number}"));
+        }
+        assert_eq!(shapes.recent.len(), 1000 / TRIED as usize);
+        for _ in 0..TRIED {
+            shapes.id("BEGIN");
+            for number in 0..100 {
+                shapes.id(&format!("SELECT a FROM t WHERE b = {number}"));
+            }
+        }
+        assert_eq!(shapes.recent.len(), 1000 / TRIED as usize + 101, "each of them, and BEGIN at its first time");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use arrow::array::{ArrayRef, RecordBatch};
@@ -24,13 +23,32 @@ pub(crate) const FORMAT_KEY: &str = "splitproof.format";
 pub(crate) const ENGINE_KEY: &str = "splitproof.engine";
 pub(crate) const SOURCE_KEY: &str = "splitproof.source";
 
-/// Columns whose values seldom repeat and grow slowly: the difference to the row before is shorter than a dictionary.
-const DELTA: &[&str] =
-    &["start_ns", "due_ns", "first_row_ns", "duration_ns", "seq", "recorded_seq", "at_ns", "sample_ns"];
+/// Columns whose values seldom repeat, or are close to those before: the difference to the row before is shorter than a dictionary's
+/// entry, or cheaper.
+const DELTA: &[&str] = &[
+    "start_ns",
+    "due_ns",
+    "first_row_ns",
+    "duration_ns",
+    "session",
+    "seq",
+    "recorded_session",
+    "recorded_seq",
+    "pipeline_group",
+    "rows",
+    "affected",
+    "result_bytes",
+    "at_ns",
+    "sample_ns",
+];
+/// Those of them whose values do repeat when the clock is coarse.
+const DURATIONS: &[&str] = &["first_row_ns", "duration_ns"];
 /// Columns of digests: nothing to gain from the value before.
 const PLAIN: &[&str] = &["checksum_full", "checksum_rows", "checksum_rowset"];
-/// Columns whose smallest and largest value help nobody to skip a row group.
-const NO_STATISTICS: &[&str] = &["sql", "sql_raw", "error_message", "text", "sample"];
+/// Columns whose smallest and largest value let a reader pass over a row group. To find those of the others costs more than it
+/// helps.
+const STATISTICS: &[&str] =
+    &["session", "seq", "recorded_session", "recorded_seq", "start_ns", "due_ns", "duration_ns", "shape_id", "at_ns"];
 
 /// Rows in a page: with it grows what a reader holds of a row group that it is in the middle of.
 const PAGE_ROWS: usize = 8192;
@@ -42,13 +60,15 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    pub(crate) fn new<R: Row>(manifest: &Manifest) -> Self {
+    /// `whole_micros`: the file's durations are whole microseconds, as captures usually have them. Then few of them differ, and a
+    /// dictionary takes half the space of the differences.
+    pub(crate) fn new<R: Row>(manifest: &Manifest, whole_micros: bool) -> Self {
         let pair = |key: &str, value: &str| KeyValue::new(key.to_string(), value.to_string());
         let mut properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_2_0)
             .set_created_by(TOOL.to_string())
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_statistics_enabled(EnabledStatistics::None)
             .set_max_row_group_row_count(None)
             .set_data_page_row_count_limit(PAGE_ROWS)
             .set_offset_index_disabled(true)
@@ -66,16 +86,14 @@ impl Label {
             let path = || ColumnPath::from(column.name);
             if DELTA.contains(&column.name) {
                 properties = properties
-                    .set_column_dictionary_enabled(path(), false)
+                    .set_column_dictionary_enabled(path(), whole_micros && DURATIONS.contains(&column.name))
                     .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
             }
             if PLAIN.contains(&column.name) {
-                properties = properties
-                    .set_column_encoding(path(), Encoding::PLAIN)
-                    .set_column_statistics_enabled(path(), EnabledStatistics::None);
+                properties = properties.set_column_encoding(path(), Encoding::PLAIN);
             }
-            if NO_STATISTICS.contains(&column.name) {
-                properties = properties.set_column_statistics_enabled(path(), EnabledStatistics::None);
+            if STATISTICS.contains(&column.name) {
+                properties = properties.set_column_statistics_enabled(path(), EnabledStatistics::Chunk);
             }
         }
         Label { properties: properties.build() }
@@ -147,14 +165,17 @@ impl NewFile {
         Ok(NewFile { path: path.into(), unfinished, writer })
     }
 
-    /// Writes some of the rows as one row group.
-    pub(crate) fn group<R: Row>(&mut self, columns: &[ArrayRef], rows: Range<usize>) -> Result<(), Error> {
-        let columns = columns.iter().map(|column| column.slice(rows.start, rows.len())).collect();
+    /// Adds rows to the row group that is being filled.
+    pub(crate) fn rows<R: Row>(&mut self, columns: Vec<ArrayRef>) -> Result<(), Error> {
         RecordBatch::try_new(R::schema(), columns)
             .map_err(ParquetError::from)
             .and_then(|batch| self.writer.write(&batch))
-            .and_then(|()| self.writer.flush())
             .map_err(|source| Error::Write { path: self.path.clone(), source })
+    }
+
+    /// Ends the row group; what follows begins another one.
+    pub(crate) fn end_group(&mut self) -> Result<(), Error> {
+        self.writer.flush().map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 
     /// Ends the file and gives it its name.

@@ -8,11 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use arrow::array::{ArrayRef, UInt32Array};
-use arrow::compute::take;
-
 use super::age::{Ages, Key};
-use super::column::Row;
+use super::column::{CHUNK, Row};
 use super::directory;
 use super::error::Error;
 use super::file::{Label, NewFile, Seal};
@@ -24,9 +21,9 @@ use super::writer::Options;
 /// Rows that travel to the thread together.
 const BATCH: usize = 256;
 /// Bytes of their unbounded parts after which rows travel though they are fewer.
-const BATCH_BYTES: usize = 1 << 20;
+const BATCH_BYTES: usize = 1 << 18;
 /// Batches that may wait before the source has to: as many rows as a fast source brings while the thread writes a file.
-const QUEUE: usize = 64;
+const QUEUE: usize = 256;
 /// Data of one request beyond this is not kept: a column of a file is limited to 2 GiB.
 const MAX_REQUEST_BYTES: usize = 512 << 20;
 
@@ -96,6 +93,8 @@ pub(crate) struct Stream {
     /// Requests that wait for their batch to fill; the thread empties it when a flush is due by time.
     waiting: Arc<Mutex<Batch>>,
     batches: Option<SyncSender<Vec<Request>>>,
+    /// Memory of batches that were written.
+    spare: Receiver<Vec<Request>>,
     thread: Option<JoinHandle<()>>,
     oversized: u64,
 }
@@ -107,6 +106,7 @@ impl Stream {
             None => directory::REQUESTS.to_string(),
         };
         let (sender, receiver) = sync_channel(QUEUE);
+        let (written, spare) = sync_channel(QUEUE);
         let waiting = Arc::new(Mutex::new(Batch::default()));
         let filler = Filler {
             shared: shared.clone(),
@@ -117,7 +117,9 @@ impl Stream {
             flush_bytes: options.flush_bytes.min(MAX_REQUEST_BYTES),
             flush_every: options.flush_every,
             builders: Request::builders(),
-            keys: Vec::new(),
+            batches: Vec::new(),
+            written,
+            order: Vec::new(),
             bytes: 0,
             window: None,
             ages: Ages::default(),
@@ -129,7 +131,15 @@ impl Stream {
             .name("trace-writer".into())
             .spawn(move || filler.run(receiver))
             .map_err(Error::io(&shared.dir, "start the writer thread for"))?;
-        Ok(Stream { node, shared: shared.clone(), waiting, batches: Some(sender), thread: Some(thread), oversized: 0 })
+        Ok(Stream {
+            node,
+            shared: shared.clone(),
+            waiting,
+            batches: Some(sender),
+            spare,
+            thread: Some(thread),
+            oversized: 0,
+        })
     }
 
     pub(crate) fn push(&mut self, mut request: Request) {
@@ -147,8 +157,8 @@ impl Stream {
             bytes = kept;
         }
         let mut waiting = lock(&self.waiting);
-        if waiting.rows.is_empty() {
-            waiting.rows.reserve_exact(BATCH);
+        if waiting.rows.capacity() == 0 {
+            waiting.rows = self.spare.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
         }
         waiting.rows.push(request);
         waiting.bytes += bytes;
@@ -214,7 +224,7 @@ fn weight(request: &Request) -> usize {
     text + params.chain(names).chain(copied).sum::<usize>()
 }
 
-/// The thread's side: collects columns, and writes a file when there is enough.
+/// The thread's side: collects rows, and writes a file when there are enough.
 struct Filler {
     shared: Arc<Shared>,
     waiting: Arc<Mutex<Batch>>,
@@ -224,7 +234,11 @@ struct Filler {
     flush_bytes: usize,
     flush_every: Option<Duration>,
     builders: RequestBuilders,
-    keys: Vec<Key>,
+    /// Rows as they came; those of `order` are not written yet.
+    batches: Vec<Vec<Request>>,
+    /// Takes back the memory of those that are written.
+    written: SyncSender<Vec<Request>>,
+    order: Vec<Place>,
     bytes: usize,
     window: Option<Window>,
     ages: Ages,
@@ -233,6 +247,9 @@ struct Filler {
     /// The losses that the manifest on disk tells.
     told: Losses,
 }
+
+/// Where a row waits: its batch, and its place there.
+type Place = (Key, u32, u32);
 
 impl Filler {
     fn run(mut self, batches: Receiver<Vec<Request>>) {
@@ -247,9 +264,7 @@ impl Filler {
                 Err(RecvTimeoutError::Timeout) => std::mem::take(&mut *lock(&self.waiting)).rows,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
-            for request in &batch {
-                self.append(request);
-            }
+            self.collect(batch);
             if self.flush_every.is_some_and(|every| flushed.elapsed() >= every) {
                 self.flush();
                 flushed = Instant::now();
@@ -258,32 +273,41 @@ impl Filler {
         self.flush();
     }
 
-    fn append(&mut self, request: &Request) {
-        let bytes = weight(request);
-        if self.keys.len() >= self.flush_rows || self.bytes.saturating_add(bytes) > self.flush_bytes {
-            self.flush();
+    fn collect(&mut self, batch: Vec<Request>) {
+        let places: Vec<(Key, i64, usize)> = (batch.iter())
+            .map(|row| ((row.start_ns, row.session, row.seq), row.end_ns().unwrap_or(row.start_ns), weight(row)))
+            .collect();
+        self.batches.push(batch);
+        for (row, (key, last_end_ns, bytes)) in places.into_iter().enumerate() {
+            if self.order.len() >= self.flush_rows || self.bytes.saturating_add(bytes) > self.flush_bytes {
+                self.flush();
+            }
+            self.bytes += bytes;
+            self.order.push((key, self.batches.len() as u32 - 1, row as u32));
+            self.sessions.insert(key.1);
+            Window::cover(&mut self.window, Window { first_start_ns: key.0, last_end_ns });
         }
-        self.bytes += bytes;
-        self.keys.push((request.start_ns, request.session, request.seq));
-        request.append(&mut self.builders);
-        self.sessions.insert(request.session);
-        let last_end_ns = request.end_ns().unwrap_or(request.start_ns);
-        Window::cover(&mut self.window, Window { first_start_ns: request.start_ns, last_end_ns });
     }
 
     fn flush(&mut self) {
-        if self.keys.is_empty() {
+        if self.order.is_empty() {
             self.tell_losses();
             return;
         }
-        let columns = Request::finish(&mut self.builders);
-        let keys = std::mem::take(&mut self.keys);
+        self.order.sort_unstable();
+        let order = std::mem::take(&mut self.order);
         self.bytes = 0;
         // After a failure the rest is taken and let go, so that the source does not block on a full queue.
         if !self.shared.failed()
-            && let Err(error) = self.write(columns, keys)
+            && let Err(error) = self.write(&order)
         {
             self.shared.fail(error);
+        }
+        // Rows of the last batch may still be to come.
+        for mut batch in self.batches.drain(..self.batches.len() - 1) {
+            batch.clear();
+            // Where there is enough of it, it is freed.
+            let _ = self.written.try_send(batch);
         }
     }
 
@@ -298,17 +322,26 @@ impl Filler {
         }
     }
 
-    fn write(&mut self, columns: Vec<ArrayRef>, keys: Vec<Key>) -> Result<(), Error> {
+    fn write(&mut self, order: &[Place]) -> Result<(), Error> {
         let name = directory::file_name(&self.stem, self.files);
         let path = self.shared.dir.join(&name);
-        let (columns, keys) = sort(columns, keys).map_err(|source| Error::Write { path: path.clone(), source })?;
-        let label = Label::new::<Request>(&self.shared.manifest());
+        let row = |&(_, batch, row): &Place| &self.batches[batch as usize][row as usize];
+        let mut durations = order.iter().map(row).flat_map(|row| [row.first_row_ns, row.duration_ns]).flatten();
+        let whole_micros = durations.all(|nanos| nanos % 1000 == 0);
+        let label = Label::new::<Request>(&self.shared.manifest(), whole_micros);
         let mut file = NewFile::create::<Request>(&path, &label)?;
+        let keys: Vec<Key> = order.iter().map(|&(key, ..)| key).collect();
         let mut groups = Vec::new();
-        for rows in self.ages.split(&keys) {
-            let (first, last) = (keys[rows.start].0, keys[rows.end - 1].0);
-            groups.push(Group { rows: rows.len() as u64, first_start_ns: first, last_start_ns: last });
-            file.group::<Request>(&columns, rows)?;
+        for group in self.ages.split(&keys) {
+            let (first, last) = (keys[group.start].0, keys[group.end - 1].0);
+            groups.push(Group { rows: group.len() as u64, first_start_ns: first, last_start_ns: last });
+            for places in order[group].chunks(CHUNK) {
+                for place in places {
+                    row(place).append(&mut self.builders);
+                }
+                file.rows::<Request>(Request::finish(&mut self.builders))?;
+            }
+            file.end_group()?;
         }
         let Seal { bytes, digest } = file.finish()?;
         self.ages.push(&keys);
@@ -324,17 +357,4 @@ impl Filler {
         self.told = manifest.table(self.node.as_deref()).map(|table| table.losses.clone()).unwrap_or_default();
         Ok(())
     }
-}
-
-/// Brings the rows into the order of their keys.
-fn sort(columns: Vec<ArrayRef>, keys: Vec<Key>) -> Result<(Vec<ArrayRef>, Vec<Key>), parquet::errors::ParquetError> {
-    if keys.is_sorted() {
-        return Ok((columns, keys));
-    }
-    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-    order.sort_unstable_by_key(|&row| keys[row as usize]);
-    let sorted = order.iter().map(|&row| keys[row as usize]).collect();
-    let order = UInt32Array::from(order);
-    let columns = columns.iter().map(|column| take(column, &order, None)).collect::<Result<_, _>>()?;
-    Ok((columns, sorted))
 }

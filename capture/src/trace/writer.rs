@@ -37,14 +37,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual sizes: 32768 rows or 64 MiB in a file, and no limit by time.
+    /// The usual sizes: 65536 rows or 64 MiB in a file, and no limit by time.
     pub fn new(engine: Engine, source: impl Into<String>) -> Self {
         Options {
             engine,
             source: source.into(),
             inputs: Vec::new(),
             existing: Existing::Refuse,
-            flush_rows: 32_768,
+            flush_rows: 65_536,
             flush_bytes: 64 << 20,
             flush_every: None,
         }
@@ -103,14 +103,14 @@ impl Writer {
     /// Starts `positions.parquet`.
     pub fn positions(&self) -> Result<PositionWriter, Error> {
         let path = self.shared.dir.join(directory::POSITIONS);
-        let file = NewFile::create::<Position>(&path, &Label::new::<Position>(&self.shared.manifest()))?;
+        let file = NewFile::create::<Position>(&path, &Label::new::<Position>(&self.shared.manifest(), false))?;
         Ok(PositionWriter { shared: self.shared.clone(), file, builders: Position::builders(), waiting: 0, rows: 0 })
     }
 
     /// Writes `shapes.parquet`, in place of an earlier one.
     pub fn shapes(&self, shapes: impl IntoIterator<Item = Shape>) -> Result<(), Error> {
         let path = self.shared.dir.join(directory::SHAPES);
-        let mut file = NewFile::create::<Shape>(&path, &Label::new::<Shape>(&self.shared.manifest()))?;
+        let mut file = NewFile::create::<Shape>(&path, &Label::new::<Shape>(&self.shared.manifest(), false))?;
         let mut builders = Shape::builders();
         let mut rows = 0;
         for shape in shapes {
@@ -118,7 +118,8 @@ impl Writer {
             rows += 1;
         }
         if rows > 0 {
-            file.group::<Shape>(&Shape::finish(&mut builders), 0..rows)?;
+            file.rows::<Shape>(Shape::finish(&mut builders))?;
+            file.end_group()?;
         }
         let seal = file.finish()?;
         self.shared.update(|manifest| {
@@ -224,7 +225,8 @@ impl PositionWriter {
     fn flush(&mut self) -> Result<(), Error> {
         let rows = std::mem::take(&mut self.waiting);
         self.rows += rows as u64;
-        self.file.group::<Position>(&Position::finish(&mut self.builders), 0..rows)
+        self.file.rows::<Position>(Position::finish(&mut self.builders))?;
+        self.file.end_group()
     }
 
     /// Ends the file.

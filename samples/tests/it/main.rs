@@ -4,7 +4,7 @@
 //! - `sysbench`: another workload on MariaDB, recorded, replayed twice and compared with itself
 //! - `log_replay`: what a server logged, replayed
 //! - `replay`, `mysql_replay`: the replayer's promises, through its library; `mysql_nodes`: its control connections
-//! - `demo`, `destinations`, `staleness`, `probe`, `catalogue`, `bad_input`: the tools end to end
+//! - `demo`, `destinations`, `staleness`, `bodies`, `probe`, `catalogue`, `bad_input`: the tools end to end
 //! - `mysql_log`, `mysql_reads`, `mysql_catalogue`, `mysql_cursors`, `mysql_bad_input`: the same on MariaDB, behind the sample router
 //! - `router`, `router_postgresql`, `router_mysql`: the sample router, right, and in `faults` below each wrong
 //! - `matrix`: every fault of the sample router, named by the analyzer
@@ -12,6 +12,7 @@
 //! - `verdict`: what `compare` writes, as far as the tests read it; `pgpool_log`: the second opinion on destinations
 
 mod bad_input;
+mod bodies;
 mod catalogue;
 mod demo;
 mod destinations;

@@ -137,6 +137,7 @@ pub struct Judged {
     pub session: u64,
     pub seq: u32,
     pub start_ns: i64,
+    pub sql: Option<String>,
     /// Where it ran; empty when that is not known, or it executes nothing.
     pub nodes: Vec<String>,
     pub needed: bool,
@@ -196,6 +197,7 @@ fn judged(path: &Path) -> (Vec<Judged>, Vec<String>) {
                 ("session", Field::Long(number)) => judged.session = number.cast_unsigned(),
                 ("seq", Field::Long(number)) => judged.seq = u32::try_from(*number).unwrap(),
                 ("start_ns", Field::Long(number)) => judged.start_ns = *number,
+                ("sql", Field::Str(text)) => judged.sql = Some(text.clone()),
                 ("nodes", Field::Str(names)) => judged.nodes = names.split('+').map(str::to_owned).collect(),
                 ("needed", Field::Bool(needed)) => judged.needed = *needed,
                 ("staleness", Field::Str(word)) => judged.staleness = Some(word.clone()),

@@ -1,5 +1,6 @@
 //! A session is written as lines: a statement, and where it belongs.
 
+mod bodies;
 mod functions;
 mod mysql;
 mod session;

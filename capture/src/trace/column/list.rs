@@ -41,10 +41,13 @@ impl<I: Item> Stored for Vec<I> {
         DataType::List(element::<I>())
     }
 
-    fn builder() -> Self::Builder {
-        Lists { items: I::Builder::default(), ends: vec![0], count: 0, present: NullBufferBuilder::new(0) }
+    fn builder(rows: usize) -> Self::Builder {
+        let mut ends = Vec::with_capacity(rows + 1);
+        ends.push(0);
+        Lists { items: I::Builder::default(), ends, count: 0, present: NullBufferBuilder::new(rows) }
     }
 
+    #[inline]
     fn append(builder: &mut Self::Builder, value: Option<&Self>) {
         for item in value.into_iter().flatten() {
             item.append(&mut builder.items);

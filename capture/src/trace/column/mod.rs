@@ -5,6 +5,7 @@
 //!
 //! - [`Stored`]: one Rust type and its Arrow column (`number.rs`, `text.rs`, `list.rs`)
 //! - [`Field`]: a `Stored` or an `Option` of one, which is what fields of rows are
+//! - [`Collected`]: a column while it is filled
 //! - [`Row`]: what `table!` writes for a row
 //! - [`Column`]: name, type and description, for people and tests
 
@@ -15,7 +16,7 @@ mod text;
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
 pub(crate) use table::table;
@@ -68,7 +69,8 @@ pub(crate) trait Stored: Sized {
     fn read_type() -> DataType {
         Self::data_type()
     }
-    fn builder() -> Self::Builder;
+    /// A builder that is going to get about so many rows.
+    fn builder(rows: usize) -> Self::Builder;
     fn append(builder: &mut Self::Builder, value: Option<&Self>);
     fn finish(builder: &mut Self::Builder) -> ArrayRef;
     /// Takes over a batch's column; `previous` is what the last batch left, so that caches live on. `None` when the
@@ -78,13 +80,54 @@ pub(crate) trait Stored: Sized {
     fn get(values: &mut Self::Values, row: usize) -> Result<Option<Self>, String>;
 }
 
+/// Rows that are turned into columns together: few enough that they stay in the processor's cache on the way.
+pub(crate) const CHUNK: usize = 2048;
+
+/// The values of a column so far. Most columns of most traces are empty, so that nulls are only counted until there is a value.
+pub(crate) struct Collected<T: Stored> {
+    nulls: usize,
+    builder: Option<T::Builder>,
+}
+
+impl<T: Stored> Collected<T> {
+    pub(crate) fn new() -> Self {
+        Collected { nulls: 0, builder: None }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, value: Option<&T>) {
+        match &mut self.builder {
+            Some(builder) => T::append(builder, value),
+            None if value.is_none() => self.nulls += 1,
+            None => self.begin(value),
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, value: Option<&T>) {
+        let builder = self.builder.insert(T::builder(CHUNK));
+        for _ in 0..std::mem::take(&mut self.nulls) {
+            T::append(builder, None);
+        }
+        T::append(builder, value);
+    }
+
+    /// The column; nothing is collected afterwards.
+    pub(crate) fn finish(&mut self) -> ArrayRef {
+        match self.builder.take() {
+            Some(mut builder) => T::finish(&mut builder),
+            None => new_null_array(&T::data_type(), std::mem::take(&mut self.nulls)),
+        }
+    }
+}
+
 /// The type of a row's field: a [`Stored`] type (never null), or an `Option` of one.
 pub(crate) trait Field: Sized {
     type Stored: Stored;
     const NULLABLE: bool;
     const REQUIRED: bool;
 
-    fn append(&self, builder: &mut <Self::Stored as Stored>::Builder);
+    fn append(&self, values: &mut Collected<Self::Stored>);
     fn from_stored(value: Option<Self::Stored>) -> Option<Self>;
     /// The value where the column is not there.
     fn absent() -> Option<Self>;
@@ -95,8 +138,9 @@ impl<T: Stored> Field for T {
     const NULLABLE: bool = false;
     const REQUIRED: bool = T::ABSENT.is_none();
 
-    fn append(&self, builder: &mut T::Builder) {
-        T::append(builder, Some(self));
+    #[inline]
+    fn append(&self, values: &mut Collected<T>) {
+        values.push(Some(self));
     }
 
     fn from_stored(value: Option<T>) -> Option<Self> {
@@ -113,8 +157,9 @@ impl<T: Stored> Field for Option<T> {
     const NULLABLE: bool = true;
     const REQUIRED: bool = false;
 
-    fn append(&self, builder: &mut T::Builder) {
-        T::append(builder, self.as_ref());
+    #[inline]
+    fn append(&self, values: &mut Collected<T>) {
+        values.push(self.as_ref());
     }
 
     fn from_stored(value: Option<T>) -> Option<Self> {

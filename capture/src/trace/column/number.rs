@@ -21,10 +21,11 @@ macro_rules! primitive {
                 $data_type
             }
 
-            fn builder() -> Self::Builder {
-                PrimitiveBuilder::new().with_data_type($data_type)
+            fn builder(rows: usize) -> Self::Builder {
+                PrimitiveBuilder::with_capacity(rows).with_data_type($data_type)
             }
 
+            #[inline]
             fn append(builder: &mut Self::Builder, value: Option<&Self>) {
                 builder.append_option(value.copied());
             }
@@ -61,10 +62,11 @@ impl Stored for bool {
         DataType::Boolean
     }
 
-    fn builder() -> Self::Builder {
-        BooleanBuilder::new()
+    fn builder(rows: usize) -> Self::Builder {
+        BooleanBuilder::with_capacity(rows)
     }
 
+    #[inline]
     fn append(builder: &mut Self::Builder, value: Option<&Self>) {
         builder.append_option(value.copied());
     }
@@ -98,10 +100,14 @@ impl Stored for u128 {
         DataType::FixedSizeBinary(CHECKSUM_BYTES)
     }
 
-    fn builder() -> Self::Builder {
-        ChecksumBuilder { bytes: Vec::new(), present: NullBufferBuilder::new(0) }
+    fn builder(rows: usize) -> Self::Builder {
+        ChecksumBuilder {
+            bytes: Vec::with_capacity(rows * CHECKSUM_BYTES as usize),
+            present: NullBufferBuilder::new(rows),
+        }
     }
 
+    #[inline]
     fn append(builder: &mut Self::Builder, value: Option<&Self>) {
         builder.bytes.extend_from_slice(&value.copied().unwrap_or_default().to_be_bytes());
         builder.present.append(value.is_some());

@@ -21,7 +21,7 @@ macro_rules! table {
         }
 
         pub(crate) struct $builders {
-            $($field: <<$type as $crate::trace::column::Field>::Stored as $crate::trace::column::Stored>::Builder,)*
+            $($field: $crate::trace::column::Collected<<$type as $crate::trace::column::Field>::Stored>,)*
         }
 
         pub(crate) struct $values {
@@ -38,8 +38,7 @@ macro_rules! table {
             }
 
             fn builders() -> $builders {
-                use $crate::trace::column::{Field, Stored};
-                $builders { $($field: <<$type as Field>::Stored as Stored>::builder(),)* }
+                $builders { $($field: $crate::trace::column::Collected::new(),)* }
             }
 
             fn append(&self, builders: &mut $builders) {
@@ -48,8 +47,7 @@ macro_rules! table {
             }
 
             fn finish(builders: &mut $builders) -> Vec<arrow::array::ArrayRef> {
-                use $crate::trace::column::{Field, Stored};
-                vec![$(<<$type as Field>::Stored as Stored>::finish(&mut builders.$field),)*]
+                vec![$(builders.$field.finish(),)*]
             }
 
             fn load(

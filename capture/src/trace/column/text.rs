@@ -12,6 +12,9 @@ use compact_str::CompactString;
 
 use super::Stored;
 
+/// Bytes of a usual text, for a start.
+const USUAL: usize = 16;
+
 /// A type that is stored as text.
 pub(crate) trait Word: Clone {
     fn text(&self) -> &str;
@@ -58,10 +61,11 @@ impl<T: Word> Stored for T {
         DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
     }
 
-    fn builder() -> Self::Builder {
-        StringBuilder::new()
+    fn builder(rows: usize) -> Self::Builder {
+        StringBuilder::with_capacity(rows, rows * USUAL)
     }
 
+    #[inline]
     fn append(builder: &mut Self::Builder, value: Option<&Self>) {
         match value {
             Some(value) => builder.append_value(value.text()),
@@ -119,7 +123,7 @@ impl Stored for Arc<[u8]> {
         DataType::Binary
     }
 
-    fn builder() -> Self::Builder {
+    fn builder(_: usize) -> Self::Builder {
         BinaryBuilder::new()
     }
 
