@@ -72,6 +72,11 @@ impl<S: Default> Sessions<S> {
         session
     }
 
+    /// The session of this name, where there is one.
+    pub fn find(&self, name: &str) -> Option<&Session<S>> {
+        self.by_name.get(name)
+    }
+
     /// Whether there is a session of this name.
     pub fn holds(&self, name: &str) -> bool {
         self.by_name.contains_key(name)

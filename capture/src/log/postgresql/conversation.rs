@@ -1,5 +1,7 @@
 //! Entries become rows, session by session.
 
+use std::borrow::Cow;
+
 use compact_str::CompactString;
 
 use super::entry::{Entry, Severity};
@@ -54,6 +56,11 @@ impl Conversations {
         for mut session in self.sessions.overdue() {
             session.give_up(out);
         }
+    }
+
+    /// Whether there is a session of this name that has begun: when it did is of no use then.
+    pub fn has_begun(&self, session: &[u8]) -> bool {
+        str::from_utf8(session).ok().and_then(|name| self.sessions.find(name)).is_some_and(Session::has_begun)
     }
 
     /// What the user must know of a file that ends.
@@ -162,15 +169,14 @@ impl Conversations {
     fn session(&mut self, entry: &Entry<'_>, out: &mut Records<'_>) -> &mut Session<State> {
         let name = name(entry);
         let client = client(entry);
-        let is_another = self.sessions.holds(&name) && {
+        let is_another = entry.session.is_none() && self.sessions.holds(&name) && {
             let known = &self.sessions.get(&name).context;
             let differs = |known: &Option<std::sync::Arc<str>>, told: Option<&[u8]>| {
                 known.as_deref().zip(told).is_some_and(|(known, told)| known.as_bytes() != told && !told.is_empty())
             };
             let elsewhere =
                 known.client.as_deref().zip(client.as_deref()).is_some_and(|(a, b)| !is_same_client(a.as_bytes(), b));
-            let is_another = differs(&known.user, entry.user) || differs(&known.database, entry.database) || elsewhere;
-            entry.session.is_none() && is_another
+            differs(&known.user, entry.user) || differs(&known.database, entry.database) || elsewhere
         };
         if is_another && let Some(mut before) = self.sessions.remove(&name) {
             before.settle(out);
@@ -218,11 +224,11 @@ fn name(entry: &Entry<'_>) -> CompactString {
 }
 
 /// The client of an entry, with `host(port)` of a prefix as `host:port`.
-fn client(entry: &Entry<'_>) -> Option<Vec<u8>> {
+fn client<'a>(entry: &Entry<'a>) -> Option<Cow<'a, [u8]>> {
     let client = entry.client.filter(|client| !client.is_empty() && *client != b"[unknown]")?;
     Some(match client.strip_suffix(b")") {
         Some(client) => client.iter().map(|&byte| if byte == b'(' { b':' } else { byte }).collect(),
-        None => client.to_vec(),
+        None => Cow::Borrowed(client),
     })
 }
 

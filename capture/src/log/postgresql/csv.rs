@@ -114,10 +114,12 @@ impl Csv {
         let mut time = |index: usize| Some(Stamp::read(self.fields.get(index)?)?.resolve(times)?.0);
         let Some(stamp_ns) = time(0) else { return false };
         let Some(severity) = field(11).map(|word| Severity::told(word, field(12))) else { return false };
+        let is_known = field(5).is_some_and(|session| self.conversations.has_begun(session));
+        let session_start_ns = if is_known { None } else { time(8) };
         let at_ns = self.ticks.next(stamp_ns, RESOLUTION_NS);
         let entry = Entry {
             at_ns,
-            session_start_ns: time(8),
+            session_start_ns,
             user: field(1),
             database: field(2),
             pid: field(3),
