@@ -11,6 +11,7 @@ use super::conversation::{Conversations, Entry};
 use super::header::{self, Header};
 use super::stamp::Stamp;
 use super::untimed::{self, Untimed};
+use crate::log::sessions::compact;
 use crate::log::time::Times;
 use crate::log::{Input, Reader, Records, Settings};
 use crate::trace::Loss;
@@ -94,7 +95,7 @@ impl General {
             let entry = Whole {
                 line: input.lines(),
                 stamp: stamp.flatten(),
-                connection: CompactString::from_utf8_lossy(head.connection),
+                connection: compact(head.connection),
                 command: head.command.filter(|_| stamp != Some(None)),
                 argument: head.argument.to_vec(),
                 beyond: cut,

@@ -8,7 +8,7 @@ use super::entry::{Entry, Severity};
 use super::language;
 use super::message::{Client, Message};
 use super::session::{Received, State, set_error};
-use crate::log::sessions::{Session, Sessions};
+use crate::log::sessions::{Session, Sessions, compact};
 use crate::log::{Input, Records};
 use crate::trace::{Kind, Loss, Outcome, Param, Request};
 
@@ -217,7 +217,7 @@ fn is_broken(message: &[u8]) -> bool {
 fn name(entry: &Entry<'_>) -> CompactString {
     let part = |part: Option<&[u8]>| String::from_utf8_lossy(part.unwrap_or_default()).into_owned();
     match (entry.session, entry.pid) {
-        (Some(session), _) if !session.is_empty() => CompactString::from_utf8_lossy(session),
+        (Some(session), _) if !session.is_empty() => compact(session),
         (_, Some(pid)) if !pid.is_empty() => compact_str::format_compact!("[{}]", String::from_utf8_lossy(pid)),
         _ => compact_str::format_compact!("{}|{}|{}", part(entry.client), part(entry.user), part(entry.database)),
     }

@@ -15,6 +15,7 @@ use super::guess;
 use super::level::Level;
 use super::open::{Into, Open, further};
 use super::prefix::{Head, Prefix};
+use crate::log::sessions::compact;
 use crate::log::syslog;
 use crate::log::time::{Ticks, Times, Years};
 use crate::log::{Input, Records, Settings};
@@ -112,7 +113,7 @@ impl Lines {
             return;
         }
         if is_further {
-            let key = line.pid.map_or_else(|| self.last.clone(), CompactString::from_utf8_lossy);
+            let key = line.pid.map_or_else(|| self.last.clone(), compact);
             return self.further_line(key, line.text, input, out);
         }
         // Up to version 7.4 further lines have no tab.
@@ -241,7 +242,7 @@ impl Lines {
         out.entry(input, stamp.map(|_| at_ns));
         let (code, message) = verbose(message);
         let session_start_ns = head.start.and_then(|start| start.resolve(&mut self.times)).map(|(ns, _)| ns);
-        let text = |field: Option<&[u8]>| field.map(CompactString::from_utf8_lossy);
+        let text = |field: Option<&[u8]>| field.map(compact);
         let open = Open {
             at_ns,
             line: input.lines(),
@@ -310,7 +311,7 @@ impl Lines {
 
     /// A part of an entry that syslog cut.
     fn further_part(&mut self, line: Framed<'_>, input: &Input, out: &mut Records<'_>) {
-        let key = CompactString::from_utf8_lossy(line.pid.unwrap_or_default());
+        let key = compact(line.pid.unwrap_or_default());
         let number = line.part.map(|(number, _)| number);
         let is_mine = |open: &&mut Open| open.number == number;
         if !line.text.starts_with(b"\t")
@@ -375,7 +376,7 @@ fn is_memory(text: &[u8]) -> bool {
 
 /// Which process wrote a line, as far as it tells.
 fn key(pid: Option<&[u8]>, head: &Head<'_>) -> CompactString {
-    CompactString::from_utf8_lossy(pid.or(head.pid).or(head.session).unwrap_or_default())
+    compact(pid.or(head.pid).or(head.session).unwrap_or_default())
 }
 
 /// When a session began, which its name tells in seconds.
