@@ -37,7 +37,7 @@ pub fn run(plan: Log) -> anyhow::Result<Done> {
 
     let mut problems = problems(&source, &ended, &manifest);
     problems.extend(left_out(&manifest));
-    Summary::new(&output.dir, &manifest, &problems).log(&ended.statistics).print(output.json)?;
+    Summary::new(&output.dir, &manifest, &problems).log(&ended).print(output.json)?;
     Ok(Done::from_problems(&problems))
 }
 

@@ -1,5 +1,6 @@
 //! The closing summary of a recording, as text and JSON.
 
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
@@ -34,6 +35,8 @@ pub struct Summary<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu: Option<Budget>,
     losses: Vec<LossLine>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<Places<'a>>,
     problems: &'a [String],
 }
 
@@ -71,6 +74,19 @@ struct Entries {
     made_up_requests: u64,
 }
 
+/// Where the entries of a log are that could not be read.
+#[derive(Serialize)]
+struct Places<'a> {
+    path: &'a Path,
+    reason: &'static str,
+    unit: &'static str,
+    places: &'a [(u64, u64)],
+    more: u64,
+}
+
+/// Places that are shown to people.
+const SHOWN: usize = 8;
+
 /// One reason of loss.
 #[derive(Serialize)]
 pub struct LossLine {
@@ -106,6 +122,7 @@ impl<'a> Summary<'a> {
             traces: None,
             cpu: None,
             losses: loss_lines(&table.losses),
+            unread: Vec::new(),
             problems,
         }
     }
@@ -124,8 +141,9 @@ impl<'a> Summary<'a> {
     }
 
     /// Adds what was read of a log.
-    pub fn log(mut self, statistics: &log::Statistics) -> Self {
-        let &log::Statistics { entries, opened, joined, made_up, .. } = statistics;
+    pub fn log(mut self, ended: &'a log::Ended) -> Self {
+        let log::Statistics { entries, opened, joined, made_up, .. } = ended.statistics;
+        self.unread = ended.unread.iter().map(Places::of).collect();
         self.entries = Some(Entries { read: entries, used: opened + joined, made_up_requests: made_up });
         self
     }
@@ -187,10 +205,40 @@ impl<'a> Summary<'a> {
             for EncryptedLine { server, sessions, encryption, reason } in &self.encrypted {
                 writeln!(out, "  {sessions} to {server} ({encryption}): {reason}")?;
             }
+            if !self.unread.is_empty() {
+                writeln!(out, "unread")?;
+            }
+            for places in &self.unread {
+                writeln!(out, "  {places}")?;
+            }
             write_problems(&mut out, self.problems)?;
         }
         out.flush()?;
         Ok(())
+    }
+}
+
+impl<'a> Places<'a> {
+    fn of(unread: &'a log::Unread) -> Self {
+        let log::Unread { path, reason, unit, places, more } = unread;
+        Places { path, reason: reason.name(), unit, places, more: *more }
+    }
+}
+
+impl fmt::Display for Places<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} at {}", self.path.display(), self.reason, self.unit)?;
+        for (index, (first, last)) in self.places.iter().take(SHOWN).enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            match first == last {
+                true => write!(f, "{comma} {first}")?,
+                false => write!(f, "{comma} {first}-{last}")?,
+            }
+        }
+        match self.more + self.places.len().saturating_sub(SHOWN) as u64 {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
     }
 }
 

@@ -74,6 +74,11 @@ impl Format {
         Format::ALL.iter().copied().find(|format| format.name() == name)
     }
 
+    /// What places in it are counted in.
+    pub(super) fn unit(self) -> &'static str {
+        if self == Format::ProxysqlBinary { "byte" } else { "line" }
+    }
+
     /// Something that reads it.
     pub(super) fn reader(self, settings: &Settings) -> Box<dyn Reader> {
         match self {

@@ -42,7 +42,10 @@ pub(super) struct Input {
     /// Bytes taken from the file, compressed as they may be.
     taken: Rc<Cell<u64>>,
     stop: Option<Arc<AtomicBool>>,
+    /// A line that is not whole in the reader's buffer.
     line: Vec<u8>,
+    /// Bytes at the start of the reader's buffer that the last line took.
+    read: usize,
     lines: u64,
     /// Bytes of text so far.
     bytes: u64,
@@ -103,6 +106,7 @@ impl Input {
             taken,
             stop,
             line: Vec::new(),
+            read: 0,
             lines: 0,
             bytes: 0,
             damage: None,
@@ -147,6 +151,11 @@ impl Input {
         self.lines
     }
 
+    /// Bytes of text so far, unpacked.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Why it ended before its end.
     pub fn damage(&mut self) -> Option<Error> {
         let source = self.damage.take()?;
@@ -155,6 +164,7 @@ impl Input {
 
     /// The next bytes, which stay until they are [consumed](Self::consume); none at the end. For formats without lines.
     pub fn fill(&mut self) -> &[u8] {
+        self.reader.consume(std::mem::take(&mut self.read));
         if self.is_over() {
             return &[];
         }
@@ -174,6 +184,16 @@ impl Input {
 
     /// The next line; `None` at the end.
     pub fn line(&mut self) -> Option<Line<'_>> {
+        if let Some(length) = memchr::memchr(b'\n', self.fill()) {
+            // Most lines are whole in the buffer, where they stay until the next one is asked for.
+            self.read = length + 1;
+            self.bytes += length as u64 + 1;
+            self.lines += 1;
+            let line = self.reader.fill_buf().ok()?.get(..length)?;
+            self.returns = if self.lines == 1 { line.ends_with(b"\r") } else { self.returns };
+            let bytes = if self.returns { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+            return Some(Line { bytes, cut: 0, ended: true });
+        }
         self.line.clear();
         let mut cut = 0;
         let mut ended = false;

@@ -7,7 +7,7 @@
 //! - `Records`: where a reader accounts for every entry and puts its rows (`records`)
 //! - `Sessions`: the sessions of a log by what names them there, and the order of their rows (`sessions`, `lanes`)
 //! - `time`: time stamps and zones; `syslog`: lines that went through syslog
-//! - [`Statistics`]: the figures of the closing summary
+//! - [`Statistics`]: the figures of the closing summary; [`Unread`]: where the entries are that could not be read
 //!
 //! An entry is what the server logged at one time: a line of text with the lines that continue it, a record of CSV, an
 //! object of JSON. Each entry makes a request, adds to one, or is counted among the losses.
@@ -27,6 +27,7 @@ mod source;
 mod statistics;
 mod syslog;
 mod time;
+mod unread;
 
 pub use error::Error;
 pub use format::{Format, Settings};
@@ -34,6 +35,7 @@ pub use postgresql::{InvalidPrefix, Prefix};
 pub use source::{Control, Ended, Observer, Overlap, Progress, Source};
 pub use statistics::Statistics;
 pub use time::Zone;
+pub use unread::Unread;
 
 use input::Input;
 use records::Records;

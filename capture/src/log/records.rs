@@ -1,10 +1,11 @@
 //! Where a reader accounts for every entry and puts its rows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::input::Input;
 use super::source::Pace;
+use super::unread::Places;
 use super::{Error, Statistics};
 use crate::session::{Shared, Text};
 use crate::trace::{Loss, Losses, Request, Sink};
@@ -25,12 +26,19 @@ pub(super) struct Records<'a> {
     pub pace: &'a mut Pace,
     /// Time of this file's first entry.
     pub first_ns: Option<i64>,
+    pub unread: &'a mut Places,
+    /// The file at hand, and what places in it are counted in.
+    pub path: PathBuf,
+    pub unit: &'static str,
+    /// Where the entry at hand begins.
+    pub place: u64,
 }
 
 impl Records<'_> {
     /// An entry was read; `at_ns` is its time, where it has one.
     pub fn entry(&mut self, input: &Input, at_ns: Option<i64>) {
         self.statistics.entries += 1;
+        self.place = if self.unit == "byte" { input.bytes() } else { input.lines() };
         if let Some(at_ns) = at_ns {
             self.first_ns.get_or_insert(at_ns);
             self.statistics.last_ns = self.statistics.last_ns.max(Some(at_ns));
@@ -38,6 +46,11 @@ impl Records<'_> {
         if self.statistics.entries.is_multiple_of(LOOK_EVERY) {
             self.pace.look(input.taken(), self.statistics, self.losses, self.sink);
         }
+    }
+
+    /// Where the entry at hand begins, when that is not the line that was read last.
+    pub fn began_at(&mut self, place: u64) {
+        self.place = place;
     }
 
     /// The entry is a request of its own.
@@ -54,6 +67,9 @@ impl Records<'_> {
     pub fn lost(&mut self, loss: Loss) {
         debug_assert_eq!(loss.unit(), "entries");
         self.losses.add(loss, 1);
+        if matches!(loss, Loss::LogMalformed | Loss::LogTruncated | Loss::LogForeign) {
+            self.unread.add(&self.path, loss, self.unit, self.place);
+        }
     }
 
     /// Something is missing that is not counted in entries.

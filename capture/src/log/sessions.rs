@@ -47,6 +47,12 @@ pub(super) struct Context {
     pub joined_midway: bool,
 }
 
+/// A name, with U+FFFD in place of what is no UTF-8.
+pub(super) fn compact(name: &[u8]) -> CompactString {
+    // Nearly every name is UTF-8, and finding that out is faster than the replacement.
+    str::from_utf8(name).map_or_else(|_| CompactString::from_utf8_lossy(name), CompactString::new)
+}
+
 impl<S> Default for Sessions<S> {
     fn default() -> Self {
         Sessions { by_name: HashMap::new(), limit: LIMIT, next: 0, now: 0 }
@@ -70,6 +76,11 @@ impl<S: Default> Sessions<S> {
         });
         session.seen = self.now;
         session
+    }
+
+    /// The session of this name, where there is one.
+    pub fn find(&self, name: &str) -> Option<&Session<S>> {
+        self.by_name.get(name)
     }
 
     /// Whether there is a session of this name.

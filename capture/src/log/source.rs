@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::input::Input;
 use super::records::Records;
+use super::unread::{Places, Unread};
 use super::{Error, Format, Settings, Statistics};
 use crate::session::Shared;
 use crate::trace::{Loss, Losses, Sink};
@@ -63,6 +64,8 @@ pub struct Ended {
     pub damaged: Vec<Error>,
     /// Files that begin before the one before them ends.
     pub overlapping: Vec<Overlap>,
+    /// Where the entries are that could not be read, file by file.
+    pub unread: Vec<Unread>,
 }
 
 /// A file that begins before an earlier one ends: given in the wrong order, or logs of several servers.
@@ -121,6 +124,7 @@ fn run(
 ) -> Ended {
     let mut ended = Ended::default();
     let mut reader = format.reader(settings);
+    let mut unread = Places::default();
     let mut records = Records {
         sink: out,
         shared,
@@ -129,6 +133,10 @@ fn run(
         damaged: &mut ended.damaged,
         pace: &mut pace,
         first_ns: None,
+        unread: &mut unread,
+        path: PathBuf::new(),
+        unit: format.unit(),
+        place: 0,
     };
     for input in inputs {
         let mut input = match input {
@@ -140,14 +148,17 @@ fn run(
         };
         let before_ns = records.statistics.last_ns;
         records.first_ns = None;
+        records.path = input.path().to_owned();
         reader.read(&mut input, &mut records);
         records.statistics.lines += input.lines();
         records.pace.next_file(input.taken());
         records.statistics.bytes = records.pace.done;
         records.damaged.extend(input.damage());
+        records.unread.end_of_file();
         ended.overlapping.extend(overlap(input.path(), records.first_ns, before_ns));
     }
     reader.finish(&mut records);
+    ended.unread = unread.into_all();
     ended
 }
 

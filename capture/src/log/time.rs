@@ -113,10 +113,13 @@ fn datetime(minute: &[u8]) -> Option<DateTime> {
 
 /// A number of ASCII digits and nothing else.
 pub(super) fn number(digits: &[u8]) -> Option<i64> {
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+    if digits.is_empty() {
         return None;
     }
-    str::from_utf8(digits).ok()?.parse().ok()
+    digits.iter().try_fold(0_i64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
 }
 
 /// `.785` or `,785` or nothing.

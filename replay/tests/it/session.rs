@@ -8,7 +8,7 @@ use splitproof_replay::session::NotSent;
 use splitproof_replay::wire::Refused;
 use splitproof_replay::wire::postgresql::handshake::{self, CancelKey};
 
-use crate::play::{MS, RUN_START_NS, Recorded, begin_to_stop, play, scene};
+use crate::play::{MS, RUN_START_NS, Recorded, begin, begin_to_stop, play, scene};
 use crate::server::Server;
 
 fn clock() -> VirtualClock {
@@ -50,6 +50,24 @@ async fn a_group_is_sent_without_waiting_for_its_answers() {
     let (rows, _) = play(&scene, recorded.goodbye(2)).await;
     assert_eq!(rows.len(), 5);
     assert!(rows.iter().all(|row| row.outcome == Outcome::Ok), "{rows:?}");
+}
+
+#[tokio::test]
+async fn a_goodbye_waits_for_an_answer_of_which_a_log_does_not_tell_the_time() {
+    let server = Server::start().await;
+    let scene = scene(&server, clock(), Speed::Max);
+    let mut recorded = Recorded::session(1, "app");
+    recorded.query(1, "hold").duration_ns = None;
+    let running = begin(&scene, recorded.goodbye(1));
+    server.wait_for(2).await;
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(server.lines(), 2, "it has not left");
+    server.release();
+    let (rows, _) = running.await.unwrap();
+    assert!(rows.iter().all(|row| row.outcome == Outcome::Ok), "{rows:?}");
+    assert_eq!(server.seen(3).await[2], "X");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //!
 //! - `sandbox`, `mysql_sandbox`, `shop`, `mysql_shop`: the pairs, and the workload through pgpool-II
 //! - `sysbench`: another workload on MariaDB, recorded, replayed twice and compared with itself
+//! - `log_replay`: what a server logged, replayed
 //! - `replay`, `mysql_replay`: the replayer's promises, through its library; `mysql_nodes`: its control connections
 //! - `demo`, `destinations`, `crowd`, `direct`, `staleness`, `bodies`, `probe`, `catalogue`, `bad_input`: the tools end to end
 //! - `mysql_log`, `mysql_reads`, `mysql_catalogue`, `mysql_cursors`, `mysql_bad_input`: the same on MariaDB, behind the sample router
@@ -17,6 +18,7 @@ mod crowd;
 mod demo;
 mod destinations;
 mod direct;
+mod log_replay;
 mod matrix;
 mod mysql_bad_input;
 mod mysql_catalogue;

@@ -16,16 +16,17 @@ pub(crate) struct Qla {
     layout: Layout,
     /// The session whose file this is.
     session: Option<Vec<u8>>,
-    /// The record under way.
+    /// The record under way, and the number of its first line.
     record: Option<Vec<u8>>,
+    line: u64,
     /// Bytes beyond the limit.
     beyond: u64,
     /// Lines of no record are being passed over.
     passing: bool,
     /// There was a record or a header in this file.
     begun: bool,
-    /// Lines before the first record of this file were passed over.
-    tail: bool,
+    /// Lines before the first record of this file were passed over, from this one on.
+    tail: Option<u64>,
     /// A record came out without a time.
     timeless: bool,
     last_ns: i64,
@@ -41,10 +42,11 @@ impl Qla {
             layout: Layout::default(),
             session: None,
             record: None,
+            line: 0,
             beyond: 0,
             passing: false,
             begun: false,
-            tail: false,
+            tail: None,
             timeless: false,
             last_ns: 0,
             conversations: Conversations::default(),
@@ -64,7 +66,7 @@ impl Qla {
         };
         if begins {
             self.begin(input, out);
-            (self.record, self.beyond) = (Some(line.to_vec()), cut);
+            (self.record, self.beyond, self.line) = (Some(line.to_vec()), cut, input.lines());
             return;
         }
         match &mut self.record {
@@ -80,7 +82,7 @@ impl Qla {
                 out.entry(input, None);
                 match self.begun {
                     true => out.lost(Loss::LogMalformed),
-                    false => self.tail = true,
+                    false => self.tail = Some(input.lines()),
                 }
             }
         }
@@ -88,7 +90,8 @@ impl Qla {
 
     /// Something new begins in a file.
     fn begin(&mut self, input: &Input, out: &mut Records<'_>) {
-        if std::mem::take(&mut self.tail) {
+        if let Some(line) = self.tail.take() {
+            out.began_at(line);
             out.lost(Loss::LogTruncated);
         }
         self.close(true, input, out);
@@ -104,6 +107,7 @@ impl Qla {
             return;
         }
         out.entry(input, None);
+        out.began_at(self.line);
         out.lost(lost);
     }
 
@@ -156,7 +160,8 @@ impl Reader for Qla {
             bytes.extend_from_slice(line.bytes);
             self.line(&bytes, cut, input, out);
         }
-        if std::mem::take(&mut self.tail) {
+        if let Some(line) = self.tail.take() {
+            out.began_at(line);
             out.lost(Loss::LogMalformed);
         }
         self.close(ended && !input.is_stopped(), input, out);

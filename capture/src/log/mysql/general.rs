@@ -11,6 +11,7 @@ use super::conversation::{Conversations, Entry};
 use super::header::{self, Header};
 use super::stamp::Stamp;
 use super::untimed::{self, Untimed};
+use crate::log::sessions::compact;
 use crate::log::time::Times;
 use crate::log::{Input, Reader, Records, Settings};
 use crate::trace::Loss;
@@ -27,8 +28,8 @@ pub(crate) struct General {
     open: Open,
     /// There was an entry in this file.
     begun: bool,
-    /// Lines before the first entry of this file were passed over.
-    tail: bool,
+    /// Lines before the first entry of this file were passed over, from this one on.
+    tail: Option<u64>,
     untimed: Untimed<Whole>,
     conversations: Conversations,
 }
@@ -43,6 +44,8 @@ enum Open {
 
 /// An entry with all of its lines.
 struct Whole {
+    /// Number of its first line.
+    line: u64,
     stamp: Option<(i64, i64)>,
     connection: CompactString,
     /// `None` where it is not known, or the time is none.
@@ -70,7 +73,7 @@ impl General {
             header: Header::default(),
             open: Open::Nothing,
             begun: false,
-            tail: false,
+            tail: None,
             untimed: Untimed::default(),
             conversations: Conversations::default(),
         }
@@ -90,8 +93,9 @@ impl General {
         if let Some(head) = Head::read(line) {
             let stamp = head.stamp.map(|stamp| stamp.resolve(&mut self.times));
             let entry = Whole {
+                line: input.lines(),
                 stamp: stamp.flatten(),
-                connection: CompactString::from_utf8_lossy(head.connection),
+                connection: compact(head.connection),
                 command: head.command.filter(|_| stamp != Some(None)),
                 argument: head.argument.to_vec(),
                 beyond: cut,
@@ -108,7 +112,7 @@ impl General {
                 self.open = Open::Passed;
                 match self.begun {
                     true => out.lost(Loss::LogMalformed),
-                    false => self.tail = true,
+                    false => self.tail = Some(input.lines()),
                 }
             }
         }
@@ -117,7 +121,8 @@ impl General {
     /// Something new begins in a file.
     fn begin(&mut self, next: Open, input: &Input, out: &mut Records<'_>) {
         self.begun = true;
-        if std::mem::take(&mut self.tail) {
+        if let Some(line) = self.tail.take() {
+            out.began_at(line);
             out.lost(Loss::LogTruncated);
         }
         self.close(next, input, out);
@@ -137,6 +142,7 @@ impl General {
         };
         out.missing(Loss::Oversized, entry.beyond);
         out.entry(input, None);
+        out.began_at(entry.line);
         out.lost(lost);
     }
 }
@@ -153,14 +159,16 @@ impl Reader for General {
             bytes.extend_from_slice(line.bytes);
             self.line(&bytes, cut, input, out);
         }
-        if std::mem::take(&mut self.tail) {
+        if let Some(line) = self.tail.take() {
+            out.began_at(line);
             out.lost(Loss::LogMalformed);
         }
         // The server ends every entry with a newline; of one that was being read, there may be more.
         if (!ended || input.is_stopped())
-            && let Open::Entry(_) = std::mem::replace(&mut self.open, Open::Nothing)
+            && let Open::Entry(entry) = std::mem::replace(&mut self.open, Open::Nothing)
         {
             out.entry(input, None);
+            out.began_at(entry.line);
             out.lost(Loss::LogTruncated);
         }
         self.close(Open::Nothing, input, out);

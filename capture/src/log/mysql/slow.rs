@@ -30,8 +30,8 @@ pub(crate) struct Slow {
     passing: bool,
     /// There was an entry in this file.
     begun: bool,
-    /// Lines before the first entry of this file were passed over.
-    tail: bool,
+    /// Lines before the first entry of this file were passed over, from this one on.
+    tail: Option<u64>,
     /// The database of the last entry of this file, whoever wrote it.
     database: Option<Vec<u8>>,
     /// One in so many was logged.
@@ -53,6 +53,8 @@ enum Place {
 /// An entry with all of its lines.
 #[derive(Clone, Debug, Default)]
 struct Whole {
+    /// Number of its first line.
+    line: u64,
     /// Its time, nanoseconds since 1970 UTC, and what that does not tell apart.
     stamp: Option<(i64, i64)>,
     /// A time without a zone, with its fraction of a second.
@@ -85,7 +87,7 @@ impl Slow {
             open: Whole::default(),
             passing: false,
             begun: false,
-            tail: false,
+            tail: None,
             database: None,
             sampled: 1,
             untimed: Untimed::default(),
@@ -112,6 +114,7 @@ impl Slow {
             };
             if is_next {
                 self.begin(Place::Head, input, out);
+                self.open.line = input.lines();
             }
             return self.open.head(line);
         }
@@ -145,14 +148,15 @@ impl Slow {
         out.entry(input, None);
         match self.begun {
             true => out.lost(Loss::LogMalformed),
-            false => self.tail = true,
+            false => self.tail = Some(input.lines()),
         }
     }
 
     /// Something new begins in a file.
     fn begin(&mut self, next: Place, input: &Input, out: &mut Records<'_>) {
         self.begun = true;
-        if std::mem::take(&mut self.tail) {
+        if let Some(line) = self.tail.take() {
+            out.began_at(line);
             out.lost(Loss::LogTruncated);
         }
         self.close(true, input, out);
@@ -183,6 +187,7 @@ impl Slow {
         };
         out.missing(Loss::Oversized, entry.beyond);
         out.entry(input, None);
+        out.began_at(entry.line);
         out.lost(lost);
     }
 
@@ -211,7 +216,8 @@ impl Reader for Slow {
             bytes.extend_from_slice(line.bytes);
             self.line(&bytes, cut, input, out);
         }
-        if std::mem::take(&mut self.tail) {
+        if let Some(line) = self.tail.take() {
+            out.began_at(line);
             out.lost(Loss::LogMalformed);
         }
         self.close(ended && !input.is_stopped(), input, out);

@@ -76,8 +76,9 @@ impl Conversations {
                 self.sessions.get(entry.process).received(entry, host, port, out);
             }
             Message::Disconnection { user, database, host, port } => {
+                let holds = self.holds;
                 let session = self.session(entry, out);
-                session.disconnected(entry, (user, database), (host, port), out);
+                session.disconnected(entry, (user, database), (host, port), holds, out);
                 self.end(entry, out);
             }
             Message::Other => {

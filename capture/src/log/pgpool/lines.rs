@@ -54,6 +54,8 @@ enum Last {
 #[derive(Debug, Default)]
 struct Open {
     at_ns: i64,
+    /// Number of its first line.
+    line: u64,
     application: Option<CompactString>,
     user: Option<CompactString>,
     database: Option<CompactString>,
@@ -163,6 +165,7 @@ impl Pgpool {
         let text = |field: Option<&[u8]>| field.map(CompactString::from_utf8_lossy);
         let open = Open {
             at_ns,
+            line: input.lines(),
             application: text(head.application),
             user: text(head.user),
             database: text(head.database),
@@ -225,8 +228,9 @@ impl Reader for Pgpool {
         // Every line has an end. One that was cut off belongs to an entry that is not whole.
         if (!ended || input.is_stopped())
             && let Last::Process(key) = std::mem::take(&mut self.last)
-            && self.open.remove(&key).is_some()
+            && let Some(open) = self.open.remove(&key)
         {
+            out.began_at(open.line);
             out.lost(Loss::LogTruncated);
         }
         self.close_all(out);
@@ -262,10 +266,12 @@ impl Open {
     fn close(self, process: &str, conversations: &mut Conversations, out: &mut Records<'_>) {
         if self.beyond > 0 {
             out.missing(Loss::Oversized, self.beyond);
+            out.began_at(self.line);
             return out.lost(Loss::LogTruncated);
         }
         // PostgreSQL's texts have no zero bytes: they were not written by pgpool.
         if self.message.contains(&0) || self.detail.as_ref().is_some_and(|detail| detail.contains(&0)) {
+            out.began_at(self.line);
             return out.lost(Loss::LogMalformed);
         }
         let entry = Entry {

@@ -74,6 +74,7 @@ impl Session<State> {
         entry: &Entry<'_>,
         (user, database): (&[u8], &[u8]),
         (host, port): (&[u8], Option<&[u8]>),
+        holds: Holds,
         out: &mut Records<'_>,
     ) {
         let told = |name: &[u8]| (!name.is_empty()).then(|| out.intern(name));
@@ -84,7 +85,9 @@ impl Session<State> {
         if self.state.goodbye {
             return out.joined();
         }
-        let mut row = self.open(entry, Kind::Disconnect, "", None, out);
+        // Drivers say goodbye, and where messages are told, one that is missing was not sent.
+        let messages = if holds.client { "" } else { "X" };
+        let mut row = self.open(entry, Kind::Disconnect, messages, None, out);
         row.outcome = Outcome::Ok;
         self.wait(row, None);
     }

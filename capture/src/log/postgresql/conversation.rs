@@ -1,12 +1,14 @@
 //! Entries become rows, session by session.
 
+use std::borrow::Cow;
+
 use compact_str::CompactString;
 
 use super::entry::{Entry, Severity};
 use super::language;
 use super::message::{Client, Message};
 use super::session::{Received, State, set_error};
-use crate::log::sessions::{Session, Sessions};
+use crate::log::sessions::{Session, Sessions, compact};
 use crate::log::{Input, Records};
 use crate::trace::{Kind, Loss, Outcome, Param, Request};
 
@@ -40,6 +42,9 @@ impl Conversations {
                 out.lost(Loss::LogConnection);
             }
             Message::Other if matches!(entry.severity, Severity::Log | Severity::Note) => {
+                if is_broken(entry.message) && self.sessions.holds(&name(entry)) {
+                    self.session(entry, out).state.broken = true;
+                }
                 self.foreign += u64::from(language::is_foreign(entry.message));
                 out.lost(other(entry));
             }
@@ -51,6 +56,11 @@ impl Conversations {
         for mut session in self.sessions.overdue() {
             session.give_up(out);
         }
+    }
+
+    /// Whether there is a session of this name that has begun: when it did is of no use then.
+    pub fn has_begun(&self, session: &[u8]) -> bool {
+        str::from_utf8(session).ok().and_then(|name| self.sessions.find(name)).is_some_and(Session::has_begun)
     }
 
     /// What the user must know of a file that ends.
@@ -99,6 +109,8 @@ impl Conversations {
             begin(session, entry, entry.at_ns, first_ns, out);
             out.opened();
             let mut row = session.row(Kind::Disconnect, entry.at_ns);
+            // Drivers say goodbye, unless the server complains.
+            row.messages = if session.state.broken { "" } else { "X" }.into();
             row.outcome = Outcome::Ok;
             out.request(row);
         }
@@ -157,15 +169,14 @@ impl Conversations {
     fn session(&mut self, entry: &Entry<'_>, out: &mut Records<'_>) -> &mut Session<State> {
         let name = name(entry);
         let client = client(entry);
-        let is_another = self.sessions.holds(&name) && {
+        let is_another = entry.session.is_none() && self.sessions.holds(&name) && {
             let known = &self.sessions.get(&name).context;
             let differs = |known: &Option<std::sync::Arc<str>>, told: Option<&[u8]>| {
                 known.as_deref().zip(told).is_some_and(|(known, told)| known.as_bytes() != told && !told.is_empty())
             };
             let elsewhere =
                 known.client.as_deref().zip(client.as_deref()).is_some_and(|(a, b)| !is_same_client(a.as_bytes(), b));
-            let is_another = differs(&known.user, entry.user) || differs(&known.database, entry.database) || elsewhere;
-            entry.session.is_none() && is_another
+            differs(&known.user, entry.user) || differs(&known.database, entry.database) || elsewhere
         };
         if is_another && let Some(mut before) = self.sessions.remove(&name) {
             before.settle(out);
@@ -191,22 +202,33 @@ impl Conversations {
     }
 }
 
+/// Whether the server complains that a client left without a goodbye.
+fn is_broken(message: &[u8]) -> bool {
+    [
+        &b"unexpected EOF on client connection"[..],
+        b"could not receive data from client",
+        b"could not send data to client",
+    ]
+    .iter()
+    .any(|start| message.starts_with(start))
+}
+
 /// What names the session of an entry: the log's own name for it, or the process, or whose it is.
 fn name(entry: &Entry<'_>) -> CompactString {
     let part = |part: Option<&[u8]>| String::from_utf8_lossy(part.unwrap_or_default()).into_owned();
     match (entry.session, entry.pid) {
-        (Some(session), _) if !session.is_empty() => CompactString::from_utf8_lossy(session),
+        (Some(session), _) if !session.is_empty() => compact(session),
         (_, Some(pid)) if !pid.is_empty() => compact_str::format_compact!("[{}]", String::from_utf8_lossy(pid)),
         _ => compact_str::format_compact!("{}|{}|{}", part(entry.client), part(entry.user), part(entry.database)),
     }
 }
 
 /// The client of an entry, with `host(port)` of a prefix as `host:port`.
-fn client(entry: &Entry<'_>) -> Option<Vec<u8>> {
+fn client<'a>(entry: &Entry<'a>) -> Option<Cow<'a, [u8]>> {
     let client = entry.client.filter(|client| !client.is_empty() && *client != b"[unknown]")?;
     Some(match client.strip_suffix(b")") {
         Some(client) => client.iter().map(|&byte| if byte == b'(' { b':' } else { byte }).collect(),
-        None => client.to_vec(),
+        None => Cow::Borrowed(client),
     })
 }
 

@@ -24,6 +24,9 @@ pub(crate) struct Csv {
     /// Lines that are not yet a whole record, from `start` on.
     buffer: Vec<u8>,
     start: usize,
+    /// Number of the line that is at `start`, and of those that are counted from there on.
+    line: u64,
+    lines: u64,
     /// How far quotes are counted, and whether their number is odd there.
     counted: usize,
     open: bool,
@@ -39,6 +42,8 @@ impl Csv {
             conversations: Conversations::default(),
             buffer: Vec::new(),
             start: 0,
+            line: 1,
+            lines: 0,
             counted: 0,
             open: false,
             fields: Fields::default(),
@@ -50,7 +55,7 @@ impl Csv {
         while let Some(end) = self.record_end() {
             let is_whole = self.record(self.start..end, input, out);
             if is_whole {
-                self.advance(end);
+                self.advance(end, self.lines);
             } else {
                 self.resync(input, out);
             }
@@ -68,14 +73,16 @@ impl Csv {
             let quotes = memchr::memchr_iter(b'"', rest.get(..line)?).count();
             self.open ^= quotes % 2 == 1;
             self.counted += line;
+            self.lines += 1;
             if !self.open {
                 return Some(self.counted);
             }
         }
     }
 
-    fn advance(&mut self, to: usize) {
+    fn advance(&mut self, to: usize, lines: u64) {
         (self.start, self.counted, self.open) = (to, to, false);
+        (self.line, self.lines) = (self.line + lines, 0);
         // Moving the rest to the front each time would cost more than the reading.
         if self.start * 2 > self.buffer.len() {
             self.buffer.drain(..self.start);
@@ -87,10 +94,12 @@ impl Csv {
     fn resync(&mut self, input: &Input, out: &mut Records<'_>) {
         let rest = self.buffer.get(self.start..).unwrap_or_default();
         out.entry(input, None);
+        out.began_at(self.line);
         out.lost(if begins_record(rest) { Loss::LogTruncated } else { Loss::LogMalformed });
-        let mut lines = memchr::memchr_iter(b'\n', rest).map(|at| at + 1);
+        let mut passed = 0;
+        let mut lines = memchr::memchr_iter(b'\n', rest).map(|at| at + 1).inspect(|_| passed += 1);
         let next = lines.find(|&at| rest.get(at..).is_some_and(begins_record)).unwrap_or(rest.len());
-        self.advance(self.start + next);
+        self.advance(self.start + next, passed);
     }
 
     /// Reads a record; false where it is none.
@@ -105,10 +114,12 @@ impl Csv {
         let mut time = |index: usize| Some(Stamp::read(self.fields.get(index)?)?.resolve(times)?.0);
         let Some(stamp_ns) = time(0) else { return false };
         let Some(severity) = field(11).map(|word| Severity::told(word, field(12))) else { return false };
+        let is_known = field(5).is_some_and(|session| self.conversations.has_begun(session));
+        let session_start_ns = if is_known { None } else { time(8) };
         let at_ns = self.ticks.next(stamp_ns, RESOLUTION_NS);
         let entry = Entry {
             at_ns,
-            session_start_ns: time(8),
+            session_start_ns,
             user: field(1),
             database: field(2),
             pid: field(3),
@@ -132,6 +143,7 @@ impl Csv {
 
 impl Reader for Csv {
     fn read(&mut self, input: &mut Input, out: &mut Records<'_>) {
+        self.line = 1;
         while let Some(line) = input.line() {
             let ended = line.ended;
             self.buffer.extend_from_slice(line.bytes);
@@ -147,13 +159,13 @@ impl Reader for Csv {
             let range = self.start..self.buffer.len();
             let end = range.end;
             if self.record(range, input, out) {
-                self.advance(end);
+                self.advance(end, self.lines);
                 continue;
             }
             self.resync(input, out);
             self.take(input, out);
         }
-        self.advance(self.buffer.len());
+        self.advance(self.buffer.len(), 0);
         self.conversations.end_of_file(input, out);
         if let Some(what) = self.times.unknown_zone() {
             out.problem(input.path(), what);

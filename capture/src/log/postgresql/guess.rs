@@ -64,6 +64,13 @@ impl Guess<'_> {
             let end = self.value_end(value)?;
             return self.take(value, end);
         }
+        // Before a client has said who it is.
+        if self.rest.starts_with(b"[unknown]@[unknown]") {
+            self.take(Value::User, 9)?;
+            push_text(&mut self.parts, b"@");
+            self.rest = self.rest.get(1..)?;
+            return self.take(Value::Database, 9);
+        }
         let word = self.rest.iter().position(|byte| b" \t,|:;<>(){}[]=".contains(byte)).unwrap_or(self.rest.len());
         if word == 0 {
             return self.mark();
@@ -192,6 +199,10 @@ mod tests {
     fn prefixes_that_people_use() {
         check("2023-01-02 03:04:05.678 UTC [77] app@shop LOG:  x", ["", "77", "app", "shop", "", ""]);
         check("2023-01-02 03:04:05.678 UTC [77] LOG:  x", ["", "77", "", "", "", ""]);
+        check(
+            "2023-01-02 03:04:05.678 UTC [77] [unknown]@[unknown] LOG:  x",
+            ["", "77", "[unknown]", "[unknown]", "", ""],
+        );
         check(
             "2017-09-06 08:41:41 UTC [36]: [121-1] user=postgres,db=shop,app=pg bench,client=172.23.0.1 LOG:  x",
             ["", "36", "postgres", "shop", "pg bench", "172.23.0.1"],

@@ -13,14 +13,14 @@ use super::conversation::Conversations;
 use super::entry::{Entry, Severity};
 use super::guess;
 use super::level::Level;
+use super::open::{Into, Open, further};
 use super::prefix::{Head, Prefix};
+use crate::log::sessions::compact;
 use crate::log::syslog;
 use crate::log::time::{Ticks, Times, Years};
 use crate::log::{Input, Records, Settings};
 use crate::trace::Loss;
 
-/// What one entry may hold.
-const ENTRY_LIMIT: usize = 64 << 20;
 /// Entries that are under way at a time; most end when their process writes the next one.
 const OPEN_LIMIT: usize = 1024;
 /// Prefixes that one log is written with: sessions and background processes differ.
@@ -70,41 +70,6 @@ pub(super) struct Lines {
     conversations: Conversations,
 }
 
-/// An entry under way.
-#[derive(Debug, Default)]
-struct Open {
-    /// It is accounted for already, and its lines are passed over.
-    lost: bool,
-    at_ns: i64,
-    session_start_ns: Option<i64>,
-    fields: [Option<CompactString>; 9],
-    severity: Severity,
-    message: Vec<u8>,
-    detail: Option<Vec<u8>>,
-    context: Option<Vec<u8>>,
-    statement: Option<Vec<u8>>,
-    /// Where a further line belongs.
-    into: Into,
-    /// Number of the entry within its process.
-    number: Option<u64>,
-    /// The last part of it that came, where it comes in parts.
-    last_part: Vec<u8>,
-    /// Empty lines, which belong to the entry only where more of it follows.
-    blank: usize,
-    /// Bytes beyond the limit.
-    beyond: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Into {
-    #[default]
-    Message,
-    Detail,
-    Context,
-    Statement,
-    Nothing,
-}
-
 impl Lines {
     pub fn new(settings: &Settings) -> Self {
         Lines {
@@ -148,7 +113,7 @@ impl Lines {
             return;
         }
         if is_further {
-            let key = line.pid.map_or_else(|| self.last.clone(), CompactString::from_utf8_lossy);
+            let key = line.pid.map_or_else(|| self.last.clone(), compact);
             return self.further_line(key, line.text, input, out);
         }
         // Up to version 7.4 further lines have no tab.
@@ -169,6 +134,7 @@ impl Lines {
     pub fn end_of_file(&mut self, whole: bool, input: &Input, out: &mut Records<'_>) {
         if !whole && let Some(open) = self.open.get_mut(&self.last).filter(|open| !open.lost) {
             open.lost = true;
+            out.began_at(open.line);
             out.lost(Loss::LogTruncated);
         }
         self.close_all(out);
@@ -276,9 +242,10 @@ impl Lines {
         out.entry(input, stamp.map(|_| at_ns));
         let (code, message) = verbose(message);
         let session_start_ns = head.start.and_then(|start| start.resolve(&mut self.times)).map(|(ns, _)| ns);
-        let text = |field: Option<&[u8]>| field.map(CompactString::from_utf8_lossy);
+        let text = |field: Option<&[u8]>| field.map(compact);
         let open = Open {
             at_ns,
+            line: input.lines(),
             session_start_ns: session_start_ns.or_else(|| began(head.session?)),
             fields: [
                 text(head.session),
@@ -344,7 +311,7 @@ impl Lines {
 
     /// A part of an entry that syslog cut.
     fn further_part(&mut self, line: Framed<'_>, input: &Input, out: &mut Records<'_>) {
-        let key = CompactString::from_utf8_lossy(line.pid.unwrap_or_default());
+        let key = compact(line.pid.unwrap_or_default());
         let number = line.part.map(|(number, _)| number);
         let is_mine = |open: &&mut Open| open.number == number;
         if !line.text.starts_with(b"\t")
@@ -402,80 +369,6 @@ impl Lines {
     }
 }
 
-impl Open {
-    /// A further line as it was before the server added a tab, which it does since version 8.
-    fn without_tab<'a>(&self, text: &'a [u8]) -> &'a [u8] {
-        if self.message.starts_with(b"query: ") { text } else { further(text).unwrap_or(text) }
-    }
-
-    fn append(&mut self, between: &[u8], text: &[u8]) {
-        let place = match self.into {
-            Into::Message => &mut self.message,
-            Into::Detail => self.detail.get_or_insert_default(),
-            Into::Context => self.context.get_or_insert_default(),
-            Into::Statement => self.statement.get_or_insert_default(),
-            Into::Nothing => return,
-        };
-        if place.len() + text.len() > ENTRY_LIMIT {
-            self.beyond += text.len() as u64;
-            return;
-        }
-        place.extend_from_slice(between);
-        place.extend_from_slice(text);
-    }
-
-    /// Adds a part that syslog cut off. The server cuts at newlines, which it leaves out and which a tab follows; at a blank
-    /// near its limit, which begins the next part; and within a word only where the part has no blank.
-    fn join(&mut self, part: &[u8]) {
-        let full = |length: usize| (125..=128).contains(&length) || (897..=1024).contains(&length);
-        let within_word = full(self.last_part.len()) && !self.last_part.iter().skip(1).any(u8::is_ascii_whitespace);
-        let at_blank = part.starts_with(b" ") && further(part).is_none();
-        let between: &[u8] = if at_blank || (within_word && further(part).is_none()) { b"" } else { b"\n" };
-        self.append(between, self.without_tab(part));
-        self.last_part.clear();
-        self.last_part.extend_from_slice(part);
-    }
-
-    fn close(self, conversations: &mut Conversations, out: &mut Records<'_>) {
-        out.missing(Loss::Oversized, self.beyond);
-        if self.lost {
-            return;
-        }
-        if self.beyond > 0
-            || [&self.message[..], self.statement.as_deref().unwrap_or_default()].iter().any(|text| text.contains(&0))
-        {
-            out.lost(if self.beyond > 0 { Loss::LogTruncated } else { Loss::LogMalformed });
-            return;
-        }
-        let [session, pid, user, database, application, client, tag, backend, code] =
-            self.fields.each_ref().map(|field| field.as_deref().map(str::as_bytes));
-        let entry = Entry {
-            at_ns: self.at_ns,
-            session,
-            pid,
-            session_start_ns: self.session_start_ns,
-            user,
-            database,
-            application,
-            client,
-            tag,
-            backend,
-            severity: self.severity,
-            code,
-            message: &self.message,
-            detail: self.detail.as_deref(),
-            context: self.context.as_deref(),
-            statement: self.statement.as_deref(),
-        };
-        conversations.entry(&entry, out);
-    }
-}
-
-/// What stands behind the tab that begins a further line.
-fn further(text: &[u8]) -> Option<&[u8]> {
-    text.strip_prefix(b"\t").or_else(|| text.strip_prefix(b"        "))
-}
-
 /// A line of the list of memory contexts that a server which ran out of memory writes past its own log.
 fn is_memory(text: &[u8]) -> bool {
     memmem::find(text, b" total in ").is_some() && memmem::find(text, b" used").is_some()
@@ -483,7 +376,7 @@ fn is_memory(text: &[u8]) -> bool {
 
 /// Which process wrote a line, as far as it tells.
 fn key(pid: Option<&[u8]>, head: &Head<'_>) -> CompactString {
-    CompactString::from_utf8_lossy(pid.or(head.pid).or(head.session).unwrap_or_default())
+    compact(pid.or(head.pid).or(head.session).unwrap_or_default())
 }
 
 /// When a session began, which its name tells in seconds.

@@ -1,7 +1,7 @@
 //! PostgreSQL's own logs.
 //!
 //! - [`Csv`]: csvlog; [`Json`]: jsonlog; [`Stderr`]: the text log
-//! - `Lines`: lines of text become entries; `level` and [`Prefix`]: what they begin with, `guess`: when nobody told the prefix
+//! - `Lines`: lines of text become entries; `Open`: one that is under way; `level` and [`Prefix`]: what they begin with, `guess`: when nobody told the prefix
 //! - `Entry`: what an entry says, however it is written
 //! - `message`: what a message says of a statement or a connection; `params`: its parameters
 //! - `Conversations`: entries become rows, session by session
@@ -15,6 +15,7 @@ mod language;
 mod level;
 mod lines;
 mod message;
+mod open;
 mod params;
 mod prefix;
 mod session;

@@ -11,7 +11,7 @@ use super::entry::Entry;
 use super::message::Step;
 use super::params::params;
 use crate::log::records::{Records, set_text};
-use crate::log::sessions::Session;
+use crate::log::sessions::{Session, compact};
 use crate::sql::{self, Copies, Naming};
 use crate::trace::{Kind, Loss, Outcome, Param, Request};
 
@@ -27,6 +27,8 @@ pub(super) struct State {
     pub replicates: bool,
     /// The row of its end is out.
     pub gone: bool,
+    /// The client left without a goodbye.
+    pub broken: bool,
     /// A request of which later entries may tell more.
     pending: Option<Pending>,
     /// The text under each name of a prepared statement, by its digest.
@@ -249,12 +251,12 @@ impl Session<State> {
         match step {
             Step::Query { .. } => self.state.follow(sql),
             Step::Parse { name, .. } => {
-                row.statement = Some(CompactString::from_utf8_lossy(name));
+                row.statement = Some(compact(name));
                 self.state.remember(name, xxh3_64(sql));
             }
             Step::Bind { name, portal, .. } | Step::Execute { name, portal, .. } => {
-                row.statement = Some(CompactString::from_utf8_lossy(name));
-                row.portal = Some(CompactString::from_utf8_lossy(portal));
+                row.statement = Some(compact(name));
+                row.portal = Some(compact(portal));
                 self.parameters(&mut row, sql, entry, out);
                 self.state.follow(sql);
             }
@@ -265,11 +267,11 @@ impl Session<State> {
     /// Makes up the preparation of a statement, unless it is known to be there. The one without a name is prepared for each
     /// execution, as drivers do.
     fn prepare(&mut self, start_ns: i64, name: &[u8], sql: &[u8], digest: u64, out: &mut Records<'_>) {
-        let known = self.state.names.get(&CompactString::from_utf8_lossy(name)).copied();
+        let known = self.state.names.get(&compact(name)).copied();
         if !name.is_empty() && known == Some(digest) {
             return;
         }
-        let statement = Some(CompactString::from_utf8_lossy(name));
+        let statement = Some(compact(name));
         if !name.is_empty() && known.is_some() {
             // Somebody closed it, and no log tells.
             let mut close = self.row(Kind::Close, start_ns);
@@ -306,7 +308,7 @@ impl Pending {
     fn is_bound(&self, step: Step<'_>) -> bool {
         let Step::Execute { name, portal, sql, again: false } = step else { return false };
         let is = |known: &Option<CompactString>, name: &[u8]| {
-            known.as_deref().is_some_and(|known| known == CompactString::from_utf8_lossy(name).as_str())
+            known.as_deref().is_some_and(|known| known == compact(name).as_str())
         };
         self.stage == Stage::Bound
             && is(&self.row.statement, name)
@@ -323,7 +325,7 @@ impl State {
         if self.names.len() >= NAMES {
             self.names.clear();
         }
-        self.names.insert(CompactString::from_utf8_lossy(name), digest);
+        self.names.insert(compact(name), digest);
     }
 
     /// What a text does to the names of prepared statements, which SQL shares with the protocol.
@@ -331,7 +333,7 @@ impl State {
         for naming in sql::namings(sql) {
             match naming {
                 Naming::Prepare { name, .. } => self.remember(&name, xxh3_64(sql)),
-                Naming::Deallocate { name } => drop(self.names.remove(CompactString::from_utf8_lossy(&name).as_str())),
+                Naming::Deallocate { name } => drop(self.names.remove(compact(&name).as_str())),
                 Naming::DeallocateAll => self.names.clear(),
             }
         }
@@ -365,7 +367,7 @@ pub(super) fn set_error(row: &mut Request, entry: &Entry<'_>) {
         None => entry.message.starts_with(b"canceling statement due to "),
     };
     row.outcome = if cancelled { Outcome::Cancelled } else { Outcome::Error };
-    row.error_code = entry.code.map(CompactString::from_utf8_lossy);
+    row.error_code = entry.code.map(compact);
     row.error_message = Some(String::from_utf8_lossy(primary(entry.message)).into());
 }
 

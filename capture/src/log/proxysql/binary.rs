@@ -107,6 +107,7 @@ impl Binary {
 
     /// Passes over what is no record, up to the next one.
     fn pass_over(&mut self, begun: bool, input: &mut Input, out: &mut Records<'_>) {
+        let from = input.bytes() - self.rest().len() as u64;
         let mut passed = 0;
         let mut found = false;
         let mut first = 1;
@@ -126,6 +127,7 @@ impl Binary {
             }
         }
         out.entry(input, None);
+        out.began_at(from);
         // It is the beginning or the end of a record where the file begins or ends with it.
         let is_end = self.rest().is_empty();
         out.lost(if is_end || !begun { Loss::LogTruncated } else { Loss::LogMalformed });

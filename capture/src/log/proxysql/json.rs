@@ -20,8 +20,9 @@ pub(crate) struct Json {
 /// Puts lines together to objects, and objects to sessions.
 #[derive(Default)]
 pub(super) struct Objects {
-    /// The beginning of an object.
+    /// The beginning of an object, and the number of its line.
     pending: Vec<u8>,
+    line: u64,
     /// Events of PostgreSQL, which are of another engine.
     foreign: u64,
     conversations: Conversations,
@@ -75,6 +76,7 @@ impl Objects {
             }
             self.pending.clear();
             out.entry(input, None);
+            out.began_at(self.line);
             out.lost(Loss::LogTruncated);
         }
         self.objects(text, input, out);
@@ -84,6 +86,7 @@ impl Objects {
     pub fn end_of_file(&mut self, input: &Input, out: &mut Records<'_>) {
         if !std::mem::take(&mut self.pending).is_empty() {
             out.entry(input, None);
+            out.began_at(self.line);
             out.lost(Loss::LogTruncated);
         }
         let foreign = std::mem::take(&mut self.foreign);
@@ -103,6 +106,7 @@ impl Objects {
                 Some(Ok(object)) => self.object(object, input, out),
                 Some(Err(error)) if error.is_eof() => {
                     self.pending = text.get(start..).unwrap_or_default().to_vec();
+                    self.line = input.lines();
                     return;
                 }
                 Some(Err(_)) => {

@@ -16,18 +16,51 @@ pub(super) enum Word {
 }
 
 const LONGEST: usize = 48;
+/// Slots of the table of words: a few times as many as there are words.
+const SLOTS: usize = 4096;
 
 /// What a word in any case is; `None` for a name.
 #[inline]
 pub(super) fn of(word: &[u8]) -> Option<Word> {
-    let mut lower = [0; LONGEST];
-    let lower = lower.get_mut(..word.len())?;
-    for (lower, byte) in lower.iter_mut().zip(word) {
-        *lower = byte.to_ascii_lowercase();
+    if word.len() > LONGEST {
+        return None;
     }
-    let at = WORDS.binary_search_by(|(known, _)| known.as_bytes().cmp(lower)).ok()?;
-    WORDS.get(at).map(|&(_, kind)| kind)
+    let mut slot = slot(word);
+    loop {
+        let at = TABLE.get(slot)?.checked_sub(1)?;
+        let &(known, kind) = WORDS.get(usize::from(at))?;
+        if known.as_bytes().eq_ignore_ascii_case(word) {
+            return Some(kind);
+        }
+        slot = (slot + 1) % SLOTS;
+    }
 }
+
+/// Where a word in any case is looked for first (FNV-1a).
+const fn slot(word: &[u8]) -> usize {
+    let mut hash = 0x811c_9dc5_u32;
+    let mut at = 0;
+    while at < word.len() {
+        hash = (hash ^ word[at].to_ascii_lowercase() as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    (hash ^ hash >> 15) as usize % SLOTS
+}
+
+/// Places in [`WORDS`] from 1 on, each in the first free slot from its own; 0 is free.
+static TABLE: [u16; SLOTS] = {
+    let mut table = [0; SLOTS];
+    let mut at = 0;
+    while at < WORDS.len() {
+        let mut slot = slot(WORDS[at].0.as_bytes());
+        while table[slot] != 0 {
+            slot = (slot + 1) % SLOTS;
+        }
+        table[slot] = at as u16 + 1;
+        at += 1;
+    }
+    table
+};
 
 /// True for a keyword of MySQL that MariaDB does not know.
 pub(super) fn only_in_mysql(word: &[u8]) -> bool {
@@ -40,7 +73,7 @@ const F: Word = Word::Function;
 
 /// Sorted.
 #[rustfmt::skip]
-static WORDS: &[(&str, Word)] = &[
+const WORDS: &[(&str, Word)] = &[
     ("abs", F), ("accessible", R), ("account", K), ("acos", F), ("action", K), ("active", K), ("add", R),
     ("add_months", F), ("adddate", F), ("addtime", F), ("admin", K), ("aes_decrypt", F), ("aes_encrypt", F),
     ("after", K), ("against", K), ("aggregate", K), ("algorithm", K), ("all", R), ("alter", R), ("always", K),

@@ -93,6 +93,7 @@ fn problems_are_told_and_the_rest_is_used() {
     let told = scene.run("log --format postgresql-stderr -o noise noise.log", 1);
     assert!(told.out.contains("none of the 2 entries is a statement"), "{}", told.out);
     assert!(told.out.contains("log_malformed"), "{}", told.out);
+    assert!(told.out.contains("noise.log: log_malformed at line 1-2\n"), "{}", told.out);
 
     let packed = gzip(&sample().repeat(2000));
     scene.write("cut.gz", &packed[..packed.len() / 2]);

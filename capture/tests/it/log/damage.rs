@@ -11,6 +11,9 @@ use crate::corpus::corpus;
 /// Logs of the corpus beyond this are damaged less often than the others: it takes long.
 const SMALL: usize = 64 << 10;
 
+/// Damaged logs.
+const TIMES: usize = 200;
+
 /// Numbers that are the same in every run.
 pub struct Random(pub u64);
 
@@ -106,7 +109,10 @@ fn damage_is_counted_and_never_more() {
     let logs = logs();
     let mut random = Random(0x5eed_1095);
     let mut times = 0;
-    for turn in 0..200 {
+    for turn in 0.. {
+        if times == TIMES {
+            break;
+        }
         let (format, log) = &logs[turn % logs.len()];
         if log.len() > SMALL && turn >= logs.len() {
             continue;
@@ -125,7 +131,6 @@ fn damage_is_counted_and_never_more() {
         }
         times += 1;
     }
-    assert!(times >= 100, "{times}");
 }
 
 #[test]

@@ -87,3 +87,83 @@ fn sessions(log: &Log) -> usize {
 fn errors(log: &Log) -> usize {
     log.rows.iter().filter(|row| matches!(row.outcome, Outcome::Error | Outcome::Cancelled)).count()
 }
+
+/// The places of entries that are not read are those of their lines, counted by hand.
+#[test]
+fn what_is_not_read_is_named_by_its_place() {
+    let csv = include_str!("samples/csv.log");
+    let stderr = include_str!("samples/stderr.log");
+    let slow = "x\n# Time: 2024-05-01T10:00:05.000000Z\n# User@Host: a[a] @ h []  Id: 1\n# Query_time: 0.1  Lock_time: 0\n\
+                SELECT 1;\n# Time: 2024-05-01T10:00:05.000000Z\n# User@Host: a[a] @ h []  Id: 1\n# Query_time: 0.1\nSELECT";
+    let general = "FROM t\n260101 10:00:00\t    5 Query\tSELECT 1\n261301 10:00:00\t    5 Query\tin month 13\nmore\n\
+                   260101 10:00:02\t    5 Query\tSELECT";
+    let qla = "FROM t\nDate,User@Host,Query\n2024-05-01 10:00:00,a@h,SELECT 1\n2024-05-01 10:00:03,a@h,SEL\nECT";
+    let json = "{\"client\":\"10\n{\"event\":\"x\"}\nnoise\n";
+    use Loss::{LogMalformed as Malformed, LogTruncated as Truncated};
+    for (format, text, expected) in [
+        // Two lines before the first record, one after its two lines, and the first line of a record.
+        (
+            "postgresql-csv",
+            format!("a\nb\n{csv}c\n2021-01-22 10:00:04.010 UTC,\"app"),
+            vec![(Malformed, 1), (Malformed, 2), (Malformed, 7), (Truncated, 8)],
+        ),
+        (
+            "postgresql-stderr",
+            format!("noise\n{stderr}2021-01-22 10:00:05.000 UTC [8] app@shop LOG:  state"),
+            vec![(Malformed, 1), (Truncated, 24)],
+        ),
+        ("mysql-slow", slow.to_owned(), vec![(Truncated, 1), (Truncated, 6)]),
+        ("mysql-general", general.to_owned(), vec![(Truncated, 1), (Malformed, 3), (Truncated, 5)]),
+        ("maxscale-qla", qla.to_owned(), vec![(Truncated, 1), (Truncated, 4)]),
+        ("proxysql-json", json.to_owned(), vec![(Truncated, 1), (Malformed, 2), (Malformed, 3)]),
+    ] {
+        let log = Log::read(format, text);
+        let places = log.ended.unread.iter().flat_map(|unread| {
+            unread.places.iter().flat_map(|&(first, last)| (first..=last).map(|place| (unread.reason, place)))
+        });
+        let mut places: Vec<_> = places.collect();
+        places.sort_by_key(|&(_, place)| place);
+        assert_eq!(places, expected, "{format}");
+    }
+    // The bytes in front of the one record of version 1.4, which ends the file.
+    let binary = [
+        &b"noise"[..],
+        b"\x5f\0\0\0\0\0\0\0\0\x02\x04root\x09sampledb1\x0f127.0.0.1:46392\0\x0e127.0.0.1:3306\
+        \xfe\x19\x8c6Qxo\x05\0\xfep\x8d6Qxo\x05\0\xfe\xd6\xeb\xa7_\x9dAdG\x12SELECT * FROM user",
+        b"tail",
+    ]
+    .concat();
+    let log = Log::read("proxysql-binary", &binary);
+    let places: Vec<_> = log.ended.unread.iter().map(|unread| (unread.unit, unread.places.clone())).collect();
+    assert_eq!(places, [("byte", vec![(0, 0), (108, 108)])]);
+}
+
+#[test]
+fn no_log_of_the_corpus_is_left_out() {
+    let Some(corpus) = corpus(1) else { return };
+    let index = fs::read_to_string(corpus.join("INDEX.md")).expect("INDEX.md");
+    let tables: [(&str, Vec<&str>); 5] = [
+        ("mysql-slowlog/", super::mysql_slow_files::FILES.iter().map(|file| file.path).collect()),
+        ("mysql-genlog/percona-percona-toolkit/", super::mysql_general::FILES.iter().map(|file| file.path).collect()),
+        ("maxscale-qla/web/", super::maxscale::FILES.iter().map(|file| file.path).collect()),
+        ("pgpool-log/", super::pgpool::files().collect()),
+        ("proxysql/", super::proxysql::files().collect()),
+    ];
+    for (folder, table) in tables {
+        let first = folder.split('/').next().expect("a folder");
+        let listed: Vec<_> = index
+            .lines()
+            .filter_map(|line| line.strip_prefix("| ")?.split(' ').next())
+            .filter(|path| path.split('/').next() == Some(first))
+            .collect();
+        assert!(!listed.is_empty(), "{folder}");
+        for path in listed {
+            // A table names its files as they are in its folder, or in one folder below.
+            let is_it = |file: &&str| {
+                path.strip_prefix(folder)
+                    .is_some_and(|rest| rest == *file || rest.split_once('/').is_some_and(|(_, rest)| rest == *file))
+            };
+            assert!(table.iter().any(is_it), "{path}");
+        }
+    }
+}

@@ -131,7 +131,7 @@ fn what_is_cut_or_strange_is_counted() {
 }
 
 /// Counted by hand: a line below the header each.
-const FILES: &[File] = &[file("sample.2", "query 1", 1, 0, &[]), file("sample.unified", "query 2", 1, 0, &[])];
+pub const FILES: &[File] = &[file("sample.2", "query 1", 1, 0, &[]), file("sample.unified", "query 2", 1, 0, &[])];
 
 #[test]
 fn third_party_logs() {

@@ -5,6 +5,7 @@ mod damage;
 mod files;
 mod maxscale;
 mod mysql_general;
+mod mysql_server;
 mod mysql_slow;
 mod mysql_slow_files;
 mod noise;

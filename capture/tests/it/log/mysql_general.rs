@@ -203,7 +203,7 @@ fn a_file_that_the_client_sends_is_not_in_the_log() {
 }
 
 /// Counted by `grep -c` for each command, and by hand in the files of a few lines. Header lines are an entry of the server's.
-const FILES: &[File] = &[
+pub const FILES: &[File] = &[
     file("genlog001.txt", "connect 2, disconnect 2, init_db 1, query 2", 2, 0, &[]),
     file("genlog002.txt", "query 2", 1, 0, &[]),
     file("genlog003.txt", "connect 2, disconnect 2, init_db 1, query 2", 2, 0, &[]),

@@ -198,6 +198,11 @@ const FILES: &[File] = &[
     file("web/syslog-2018.log", "query 2", 1, 0, &[]),
 ];
 
+/// Every file of the corpus that is read here.
+pub fn files() -> impl Iterator<Item = &'static str> {
+    FILES.iter().chain(NOTICES).map(|file| file.path)
+}
+
 #[test]
 fn third_party_logs() {
     files::check("pgpool", "pgpool-log", FILES);

@@ -20,7 +20,7 @@ fn connections_and_disconnections_are_rows() {
             (11_000, "aaaa.1", GONE),
         ]),
     );
-    assert_eq!(log.lines(), ["0.0 connect  20000 us ok", "0.1 query Q \"SELECT 1\" 1000 us ok", "0.2 disconnect  ok"]);
+    assert_eq!(log.lines(), ["0.0 connect  20000 us ok", "0.1 query Q \"SELECT 1\" 1000 us ok", "0.2 disconnect X ok"]);
     let row = &log.rows[0];
     assert_eq!(row.user.as_deref(), Some("app"));
     assert_eq!(row.database.as_deref(), Some("shop"));

@@ -31,6 +31,10 @@ impl Log {
         let mut rows = Vec::new();
         let ended = format.read(settings, logs.collect(), &Shared::new(format.engine()), &mut rows);
         assert_eq!(ended.contradiction(rows.len() as u64), None);
+        if format != Format::ProxysqlBinary && ended.damaged.is_empty() && !texts.iter().any(|text| is_packed(text)) {
+            let lines = |text: &&[u8]| text.split(|&byte| byte == b'\n').count() as u64 - u64::from(ends(text));
+            assert_eq!(ended.statistics.lines, texts.iter().map(lines).sum::<u64>());
+        }
         in_order(&mut rows);
         Log { rows, ended }
     }
@@ -49,6 +53,15 @@ impl Log {
     pub fn lines(&self) -> Vec<String> {
         self.rows.iter().map(line).collect()
     }
+}
+
+/// Whether there is nothing behind the last newline.
+fn ends(text: &[u8]) -> bool {
+    text.is_empty() || text.ends_with(b"\n")
+}
+
+fn is_packed(text: &[u8]) -> bool {
+    text.starts_with(b"\x1f\x8b") || text.starts_with(b"\x28\xb5\x2f\xfd")
 }
 
 /// A text log with the prefix `%m [%c] app@shop `, of lines at milliseconds after 2021-01-22 10:00 UTC. A line without a

@@ -7,8 +7,8 @@ use std::time::Duration;
 use splitproof_capture::trace::{Engine, Kind, Loss, Outcome};
 
 use super::scene::{How, Read, Recorded, Scene};
-use crate::skipped;
 use crate::packets::files::pcapng;
+use crate::skipped;
 
 /// Enough for records of several segments, and for segments of several records.
 const STATEMENTS: &[&str] = &["SELECT 1", "SELECT 'one', 2", LONG, "SELECT 'ünï'", "SELECT 4"];

@@ -74,6 +74,15 @@ pub struct Task<C> {
 struct Previous {
     group: Option<u32>,
     end_ns: Option<i64>,
+    /// It was answered, though a log may not tell when.
+    answered: bool,
+}
+
+impl Previous {
+    fn of(request: &Request) -> Self {
+        let answered = matches!(request.outcome, Outcome::Ok | Outcome::Error | Outcome::Cancelled);
+        Previous { group: request.pipeline_group, end_ns: request.end_ns(), answered }
+    }
 }
 
 /// A session whose connection is open.
@@ -237,7 +246,7 @@ impl<C: Clock> Task<C> {
                 if recorded {
                     self.history.sent(began_ns, began_ns, cause, first.duration_ns);
                     self.history.answered(scene.clock.now_ns());
-                    self.previous = Some(Previous { group: None, end_ns: first.end_ns() });
+                    self.previous = Some(Previous { group: None, ..Previous::of(&first) });
                 }
                 let next = if recorded { None } else { Some(first) };
                 self.requests(&mut connection, next).await;
@@ -355,7 +364,7 @@ impl<C: Clock> Task<C> {
         // At full speed nothing is due, so there is nothing to explain and no need to ask for the time.
         let written_ns = if due_ns.is_some() { self.scene.clock.now_ns() } else { sent_ns };
         self.history.sent(sent_ns, written_ns, cause, request.duration_ns);
-        self.previous = Some(Previous { group: request.pipeline_group, end_ns: request.end_ns() });
+        self.previous = Some(Previous::of(request));
         tokio::select! {
             biased;
             completed = connection.complete(request) => Ok(completed?),
@@ -375,7 +384,7 @@ impl<C: Clock> Task<C> {
         let Some(previous) = self.previous else { return true };
         if request.kind == Kind::Disconnect {
             // A client may leave without its answer.
-            return previous.end_ns.is_some_and(|end_ns| end_ns <= request.start_ns);
+            return previous.end_ns.map_or(previous.answered, |end_ns| end_ns <= request.start_ns);
         }
         match (previous.group, request.pipeline_group) {
             (Some(before), Some(now)) if before == now => false,

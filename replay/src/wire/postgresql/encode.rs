@@ -244,6 +244,25 @@ mod tests {
         assert_eq!(parts(&copy), Ok(Parts { first: "Q", copies: expected, rest: "" }));
     }
 
+    /// The server infers their types, as it did when the log was written.
+    #[test]
+    fn parameters_of_a_log_are_text_of_unknown_type() {
+        let mut prepare = request(Kind::Prepare, "P");
+        (prepare.statement, prepare.sql) = (Some("s".into()), Some("SELECT $1, $2".into()));
+        let mut out = Vec::new();
+        encode(&prepare, "P", &mut out).unwrap();
+        assert_eq!(out, b"P\0\0\0\x16s\0SELECT $1, $2\0\0\0");
+        let mut execute = request(Kind::Execute, "B");
+        (execute.statement, execute.portal) = (Some("s".into()), Some("".into()));
+        execute.params = vec![
+            Param { type_id: 0, binary: false, value: Some(Box::from(*b"7")) },
+            Param { type_id: 0, binary: false, value: None },
+        ];
+        out.clear();
+        encode(&execute, "B", &mut out).unwrap();
+        assert_eq!(out, b"B\0\0\0\x16\0s\0\0\0\0\x02\0\0\0\x017\xff\xff\xff\xff\0\0");
+    }
+
     #[test]
     fn a_call_names_its_function_by_number() {
         let mut call = request(Kind::Call, "F");

@@ -1,7 +1,7 @@
 //! Our own client and a real MariaDB. That every command is answered as expected and that nothing is left over behind an
 //! answer shows that the codec has the server's idea of where messages end.
 
-mod client;
+pub mod client;
 mod digest;
 pub mod server;
 
@@ -54,7 +54,7 @@ fn every_command_with_every_form_of_answer() {
     }
 }
 
-fn query(client: &mut Client, sql: &str) -> Seen {
+pub fn query(client: &mut Client, sql: &str) -> Seen {
     client.ask(&Command::Query(Query::new(sql.as_bytes())))
 }
 
@@ -86,19 +86,19 @@ fn texts(client: &mut Client, expect: &dyn Fn(&str) -> String) {
     assert_eq!(query(client, "DELETE FROM t").line(), "ok");
 }
 
-fn prepare(client: &mut Client, sql: &str) -> (PrepareOk, Seen) {
+pub fn prepare(client: &mut Client, sql: &str) -> (PrepareOk, Seen) {
     let seen = client.ask(&Command::Prepare { sql: sql.as_bytes() });
     client.kinds = seen.kinds.clone();
     (PrepareOk::decode(&seen.payloads[0]).unwrap(), seen)
 }
 
-fn execute(client: &mut Client, statement: u32, flags: ExecuteFlags, parameters: &[Parameter<'_>]) -> Seen {
+pub fn execute(client: &mut Client, statement: u32, flags: ExecuteFlags, parameters: &[Parameter<'_>]) -> Seen {
     let capabilities = client.capabilities;
     let payload = written(|out| Execute::write(out, capabilities, statement, flags, parameters, true));
     client.ask(&Command::decode(&payload, capabilities).unwrap())
 }
 
-fn parameter(kind: Kind, bytes: &[u8]) -> Parameter<'_> {
+pub fn parameter(kind: Kind, bytes: &[u8]) -> Parameter<'_> {
     Parameter { name: b"", kind: ParamType::new(kind, false), value: Content::Bytes(bytes) }
 }
 

@@ -61,6 +61,11 @@ impl Server {
         Some(Server { dir, process })
     }
 
+    /// A file of the server's data directory.
+    pub fn file(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.dir.path().join("data").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
     pub fn socket(&self) -> PathBuf {
         self.dir.path().join("socket")
     }
