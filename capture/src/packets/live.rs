@@ -141,6 +141,11 @@ fn text(error: &pcap::Error) -> String {
     }
 }
 
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
 /// What the kernel says that it dropped, interface and buffer alike: packets that never reached the decoder.
 ///
 /// What passes the loopback is there twice, out and in. libpcap gives out only the one that comes in, and the kernel drops and
@@ -196,9 +201,4 @@ mod tests {
         counters.take(stat(90, 4));
         assert_eq!((counters.received, counters.lost(true)), (100, 5), "the counters begin anew");
     }
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
