@@ -26,6 +26,9 @@ const CHANGE: &str = "UPDATE users SET name = 'somebody' WHERE id = 7";
 /// So long after the call come the reads: by then a replica that does not stand still has what the call wrote.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// What is done to the pair before a replay.
+type Prepare = fn(&Sandbox);
+
 /// The three replays of the window.
 struct Runs {
     before: PathBuf,
@@ -41,7 +44,7 @@ impl Runs {
     }
 
     /// Each run with what is done to the pair before it.
-    fn each(&self) -> [(&Path, fn(&Sandbox)); 3] {
+    fn each(&self) -> [(&Path, Prepare); 3] {
         [
             (&self.before, |_| ()),
             (&self.changed, |sandbox| {
