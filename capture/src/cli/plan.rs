@@ -234,7 +234,7 @@ fn long_of(flags: &LongFlags, output: &OutputFlags) -> anyhow::Result<Long> {
         every: flags.rotate.as_deref().map(|text| time("--rotate", text)).transpose()?,
         bytes: size("--rotate-size", &flags.rotate_size)?,
     };
-    if output.force && !rotation.is_none() {
+    if output.place.force && !rotation.is_none() {
         bail!("--force replaces one trace, and --rotate makes many: give a new directory");
     }
     Ok(Long { rotation, min_free: size("--min-free", &flags.min_free)? })
