@@ -325,10 +325,10 @@ impl<'a> Judging<'a> {
         start_ns: i64,
     ) {
         let reads = statement.read_scope();
-        if let Some(written) = earlier.iter().find(|written| written.scope.touches(&reads)) {
+        if let Some(written) = earlier.iter().find(|written| written.changed.touches(&reads)) {
             row.staleness = Some("stale");
             row.own = true;
-            row.any_table = written.scope == Scope::Any;
+            row.any_table = written.changed == Scope::Any;
             row.lag_ns = Some(request.start_ns.saturating_sub(written.end_ns).max(0));
             row.uncertainty_ns = Some(start_ns.saturating_sub(request.start_ns).max(0));
             row.missed = Some(shorten(&written.sql).into());
@@ -357,14 +357,16 @@ impl<'a> Judging<'a> {
             None => (request.start_ns, client_end),
         };
         let name = primary.and_then(|node| self.names.get(node)).map_or("", |name| name);
+        let changing: Vec<&Written> = writes.iter().filter(|written| !written.changed.is_empty()).collect();
         let commit = Commit {
             place: self.positions.place(name, start_ns, end_ns),
             session: Some(request.session),
             writes: writes.iter().map(|written| written.key).collect(),
-            any_table: writes.iter().all(|written| written.scope == Scope::Any),
-            sql: writes.first().map_or_else(|| Arc::from(""), |written| written.sql.clone()),
+            changed: scope(changing.iter().map(|written| &written.changed)),
+            any_table: changing.iter().all(|written| written.changed == Scope::Any),
+            sql: changing.first().map_or_else(|| Arc::from(""), |written| written.sql.clone()),
         };
-        self.commits.push(commit, &scope(writes));
+        self.commits.push(commit, &scope(writes.iter().map(|written| &written.scope)));
     }
 
     /// Every request that started before `frontier_ns` has been judged, so that all commits that ended before it are known.
@@ -452,6 +454,7 @@ impl Receive for Judging<'_> {
                 place: self.positions.place(name, row.start_ns, end_ns),
                 session: None,
                 writes: vec![(u64::MAX, row.seq)],
+                changed: statement.changed_scope(row.affected),
                 any_table: statement.writes_any,
                 sql: row.sql.clone().unwrap_or_else(|| Arc::from("")),
             };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use splitproof_capture::trace::{Outcome, Request, TransactionStatus};
 
-use super::statement::{Named, Statement};
+use super::statement::{Named, Savepoint, Statement};
 use crate::attribution::is_mysql;
 use crate::intent::Control;
 use crate::staleness::Scope;
@@ -16,6 +16,8 @@ pub(super) struct Written {
     pub key: (u64, u32),
     pub end_ns: i64,
     pub scope: Scope,
+    /// The part of it that its answer does not say to be unchanged.
+    pub changed: Scope,
     pub sql: Arc<str>,
 }
 
@@ -38,6 +40,8 @@ pub(super) struct Transaction {
     number: Option<u32>,
     /// Writes that are not committed yet.
     pub writes: Vec<Written>,
+    /// The open one's savepoints, with the number of writes before each.
+    savepoints: Vec<(String, usize)>,
 }
 
 /// MySQL's error of a transaction that was rolled back to end a deadlock.
@@ -92,6 +96,7 @@ impl Transaction {
             // The answer does not say that the server has rolled back.
             self.open = false;
             self.writes.clear();
+            self.savepoints.clear();
         } else if ok {
             // Where the status is not told, the text tells.
             match control {
@@ -108,15 +113,23 @@ impl Transaction {
         let ends = was_open && (!self.open || (ok && chained));
         self.number = number.filter(|_| self.open && (replaced || !ends));
         let mut effect = Effect::default();
+        if ok {
+            self.return_to_savepoints(&statement.savepoints);
+        }
         if ok && statement.is_write() {
             self.writes.push(Written {
                 key,
                 end_ns: request.end_ns().unwrap_or(request.start_ns),
                 scope: statement.write_scope(),
+                changed: statement.changed_scope(request.affected),
                 sql: request.sql.clone().unwrap_or_else(|| Arc::from("")),
             });
         }
+        if ok && self.open {
+            self.set_savepoints(&statement.savepoints);
+        }
         if !self.open || ends {
+            self.savepoints.clear();
             let committed = if was_open {
                 ok && !was_failed && control != Some(Control::Rollback)
             } else {
@@ -133,13 +146,41 @@ impl Transaction {
         }
         effect
     }
+
+    /// Forgets what ROLLBACK TO undid. Within a text of several statements its own writes come after this, so that they are
+    /// kept where it is not known whether they were undone too.
+    fn return_to_savepoints(&mut self, savepoints: &[Savepoint]) {
+        for savepoint in savepoints {
+            let (Savepoint::Release(name) | Savepoint::RollBackTo(name)) = savepoint else { continue };
+            let Some(at) = self.savepoints.iter().rposition(|(set, _)| set == name) else { continue };
+            match savepoint {
+                Savepoint::RollBackTo(_) => {
+                    self.writes.truncate(self.savepoints.get(at).map_or(usize::MAX, |&(_, writes)| writes));
+                    self.savepoints.truncate(at + 1);
+                }
+                _ => self.savepoints.truncate(at),
+            }
+        }
+    }
+
+    /// Takes new savepoints; behind the text's own writes, which a later ROLLBACK TO therefore keeps.
+    fn set_savepoints(&mut self, savepoints: &[Savepoint]) {
+        for savepoint in savepoints {
+            if let Savepoint::Set(name) = savepoint {
+                if self.savepoints.len() >= NAMES {
+                    self.savepoints.clear();
+                }
+                self.savepoints.push((name.clone(), self.writes.len()));
+            }
+        }
+    }
 }
 
 /// The tables that some writes touch together.
-pub(super) fn scope(writes: &[Written]) -> Scope {
+pub(super) fn scope<'a>(scopes: impl Iterator<Item = &'a Scope>) -> Scope {
     let mut all = Vec::new();
-    for written in writes {
-        match &written.scope {
+    for scope in scopes {
+        match scope {
             Scope::Any => return Scope::Any,
             Scope::Tables(tables) => all.extend(tables.iter().cloned()),
         }

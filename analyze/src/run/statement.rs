@@ -17,6 +17,17 @@ pub enum Named {
     Uses(String),
 }
 
+/// What a statement does to the savepoints of its transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Savepoint {
+    /// SAVEPOINT
+    Set(String),
+    /// RELEASE SAVEPOINT
+    Release(String),
+    /// ROLLBACK TO SAVEPOINT
+    RollBackTo(String),
+}
+
 /// A statement shape.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Statement {
@@ -28,6 +39,10 @@ pub struct Statement {
     pub writes: Vec<Arc<str>>,
     /// True when it may write tables that are not known: a volatile function or procedure whose body is not, DO.
     pub writes_any: bool,
+    /// Tables among `writes` of whose change the number of rows in the answer does not tell.
+    pub uncounted: Vec<Arc<str>>,
+    /// What it does to savepoints, in its order.
+    pub savepoints: Vec<Savepoint>,
     /// True when ORDER BY fixes the order of its rows.
     pub ordered: bool,
     /// Why its own answer may differ each time.
@@ -63,7 +78,7 @@ impl Statement {
         for statement in &profile.statements {
             whole.add(statement);
         }
-        for tables in [&mut whole.reads, &mut whole.writes] {
+        for tables in [&mut whole.reads, &mut whole.writes, &mut whole.uncounted] {
             tables.sort();
             tables.dedup();
         }
@@ -78,8 +93,13 @@ impl Statement {
     /// The same without a table of the session's own and without its writes: no other session sees them, and no other
     /// node gets them.
     pub(super) fn without_temporary(&self, table: &str) -> Self {
-        let mut other =
-            Statement { writes: Vec::new(), writes_any: false, written_vary: BTreeMap::new(), ..self.clone() };
+        let mut other = Statement {
+            writes: Vec::new(),
+            writes_any: false,
+            uncounted: Vec::new(),
+            written_vary: BTreeMap::new(),
+            ..self.clone()
+        };
         other.reads.retain(|read| &**read != table);
         other
     }
@@ -92,6 +112,15 @@ impl Statement {
     /// What it writes.
     pub fn write_scope(&self) -> Scope {
         if self.writes_any { Scope::Any } else { Scope::Tables(self.writes.clone()) }
+    }
+
+    /// What it changed, where its answer counts so many changed rows. A server that counts none has changed none of the tables
+    /// whose rows it counts: with CLIENT_FOUND_ROWS MySQL counts what it found, and what was not found was not changed either.
+    pub fn changed_scope(&self, affected: Option<u64>) -> Scope {
+        match affected {
+            Some(0) if !self.writes_any => Scope::Tables(self.uncounted.clone()),
+            _ => self.write_scope(),
+        }
     }
 
     /// What it reads or writes.
@@ -122,6 +151,9 @@ impl Statement {
                 self.named = Some(Named::Gives(cursor_name(name), Box::new(inner())));
                 return;
             }
+            StatementKind::Savepoint { name } => self.savepoints.push(Savepoint::Set(name.clone())),
+            StatementKind::Release { name } => self.savepoints.push(Savepoint::Release(name.clone())),
+            StatementKind::RollbackTo { name } => self.savepoints.push(Savepoint::RollBackTo(name.clone())),
             StatementKind::Execute { name } => self.named = Some(Named::Uses(name.clone())),
             StatementKind::Fetch { name } => self.named = Some(Named::Uses(cursor_name(name))),
             StatementKind::SetStatement { .. } | StatementKind::ExecuteImmediate { .. } => {
@@ -143,6 +175,7 @@ impl Statement {
         self.reads_any |= effects.reads_any;
         self.writes.extend(effects.writes.iter().cloned());
         self.writes_any |= effects.writes_any;
+        self.uncounted.extend(effects.uncounted.iter().cloned());
         for (table, why) in &effects.written_vary {
             // In a body that it calls, the server does not tell which key that was.
             let own = statement.determinism.written.as_ref() == Some(why);

@@ -40,6 +40,9 @@ pub struct Commit {
     pub session: Option<u64>,
     /// The recorded requests that wrote, by session and seq: what makes it the same commit in both runs.
     pub writes: Vec<(u64, u32)>,
+    /// What it changed: of the tables that it wrote, those that the server does not say to be unchanged. A write without effect
+    /// is part of the history, because it might have had one in another order, and nothing that a read can miss.
+    pub changed: Scope,
     /// True when its tables are not known.
     pub any_table: bool,
     /// One of the statements that wrote.
@@ -139,11 +142,12 @@ impl Commits {
         self.each(scope).any(|table| table.concurrent(start_ns, end_ns, session))
     }
 
-    /// Commits on these tables that ended before this time and are not forgotten; by table, oldest first.
-    pub fn before(&self, scope: &Scope, before_ns: i64) -> impl Iterator<Item = &Commit> {
-        self.each(scope).flat_map(move |table| {
+    /// Commits that changed these tables, ended before this time and are not forgotten; by table, oldest first.
+    pub fn before<'a>(&'a self, scope: &'a Scope, before_ns: i64) -> impl Iterator<Item = &'a Commit> {
+        let of_table = move |table: &'a Table| {
             table.settled.iter().map(|entry| &*entry.commit).take_while(move |commit| commit.place.end_ns < before_ns)
-        })
+        };
+        self.each(scope).flat_map(of_table).filter(|commit| commit.changed.touches(scope))
     }
 
     /// The tables of a scope by name.

@@ -5,6 +5,7 @@ mod bodies;
 mod check;
 mod command;
 mod compare;
+mod effect;
 mod engine;
 mod mysql;
 mod page;

@@ -45,6 +45,7 @@ impl History {
             place: self.positions.place("primary", ms(start), ms(end)),
             session: Some(session),
             writes: vec![(session, self.number)],
+            changed: scope.clone(),
             any_table: names.is_empty(),
             sql: format!("write {}", self.number).into(),
         };

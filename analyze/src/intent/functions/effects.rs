@@ -21,6 +21,9 @@ pub struct Effects {
     pub writes: BTreeSet<Arc<str>>,
     /// True when it may write any other table.
     pub writes_any: bool,
+    /// Written tables of whose change the number of rows in the answer does not tell: what routines and triggers write,
+    /// and what is not the outermost INSERT, UPDATE, DELETE or the like.
+    pub uncounted: BTreeSet<Arc<str>>,
     /// Written tables whose new rows may differ each time, and why.
     pub written_vary: BTreeMap<Arc<str>, Variation>,
     /// Why its result may differ each time.
@@ -45,6 +48,7 @@ impl Effects {
     pub(super) fn also(&mut self, other: &Effects) {
         self.reads.extend(other.reads.iter().cloned());
         self.writes.extend(other.writes.iter().cloned());
+        self.uncounted.extend(other.writes.iter().cloned());
         self.reads_any |= other.reads_any;
         self.writes_any |= other.writes_any;
         for (table, why) in &other.written_vary {
@@ -72,6 +76,9 @@ impl Functions {
         // A lock writes nothing that a read could miss, and maintenance changes no answer.
         if statement.effect == Effect::Write {
             effects.writes.extend(statement.writes.iter().map(table));
+            if !is_counted(statement) {
+                effects.uncounted.clone_from(&effects.writes);
+            }
             let unknown = match statement.kind {
                 StatementKind::Call => statement.functions.is_empty(),
                 StatementKind::Do | StatementKind::Block | StatementKind::Unknown => true,
@@ -115,6 +122,21 @@ impl Functions {
         let mut named = self.views.iter().filter(|(_, name)| **name == *relation.name);
         named.any(|(schema, _)| relation.schema.as_ref().is_none_or(|named| **named == **schema))
     }
+}
+
+/// True when the number of changed rows in the answer is that of all rows that the text itself changes.
+fn is_counted(statement: &Statement) -> bool {
+    let counts = matches!(
+        statement.kind,
+        StatementKind::Insert
+            | StatementKind::Update
+            | StatementKind::Delete
+            | StatementKind::Merge
+            | StatementKind::Replace
+            | StatementKind::CopyFrom
+            | StatementKind::LoadData { .. }
+    );
+    counts && !statement.modifying_cte && !statement.partial
 }
 
 /// The name of a table in the commit history. Schemas are left out: a text need not name them.

@@ -38,6 +38,10 @@ impl Functions {
             for trigger in triggers.filter(|trigger| trigger.events.iter().any(|event| events.contains(&&**event))) {
                 let Some(set_off) = self.own.get(trigger.body).map(|own| &own.effects) else { continue };
                 effects.also(&Effects { reads_any: false, writes_any: false, ..set_off.clone() });
+                // It may put the row elsewhere, into a partition for example, and keep it from being counted.
+                if set_off.writes_any || !set_off.writes.is_empty() {
+                    effects.uncounted.insert(table.name.as_str().into());
+                }
                 // It may put what it finds into the written row.
                 if let Some(why) = set_off.varies.clone().filter(|_| !set_off.writes_any) {
                     effects.written_vary.entry(table.name.as_str().into()).or_insert(why);
