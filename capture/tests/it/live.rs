@@ -108,7 +108,7 @@ fn at_full_speed_of_pgbench_every_statement_is_recorded_or_its_packets_are_count
 fn what_the_kernel_dropped_is_what_another_recorder_saw_and_we_did_not() {
     let Some(server) = server() else { return };
     if Command::new("tcpdump").arg("--version").output().is_err() {
-        println!("skipped: 1 (no tcpdump)");
+        crate::skipped(1, "no tcpdump");
         return;
     }
     let dir = tempfile::tempdir().expect("directory");
@@ -135,7 +135,8 @@ fn what_the_kernel_dropped_is_what_another_recorder_saw_and_we_did_not() {
     let dropped = summary["losses"].as_array().expect("a list").iter().find(|loss| loss["reason"] == "kernel_dropped");
     let dropped = dropped.map_or(0, |loss| loss["count"].as_u64().expect("a number"));
     println!("sent {sent}, read {read}, dropped {dropped}");
-    assert_eq!(read + dropped, sent, "{told}");
+    // The two recorders neither begin nor end at the same moment.
+    assert!((read + dropped).abs_diff(sent) * 100 <= sent, "{told}");
     assert_eq!(dropped > 0, err.contains("dropped"), "drops are told while they happen: {err}");
 }
 
