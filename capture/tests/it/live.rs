@@ -45,11 +45,11 @@ fn live(dir: &Path, port: u16, more: &str) -> Command {
 fn server() -> Option<Server> {
     let server = Server::start();
     if server.is_none() {
-        println!("skipped: 1 (no PostgreSQL server)");
+        crate::skipped(1, "no PostgreSQL server");
     }
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     if !is_root {
-        println!("skipped: 1 (no right to capture packets)");
+        crate::skipped(1, "no right to capture packets");
     }
     server.filter(|_| is_root)
 }

@@ -91,7 +91,7 @@ fn session(log: &Log, sql: &str) -> u64 {
 #[test]
 fn both_logs_of_mariadb_tell_what_was_sent() {
     let Some((general, slow)) = record() else {
-        println!("skipped: 1 (MariaDB is not installed)");
+        crate::skipped(1, "MariaDB is not installed");
         return;
     };
     let words = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
