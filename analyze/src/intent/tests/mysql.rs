@@ -49,7 +49,7 @@ fn outside_transactions() {
          SELECT @@server_id => replica either
          SHOW TABLES => replica either
          SELECT 1 FROM information_schema.tables => replica either
-         EXPLAIN UPDATE users SET a = 1 => replica either
+         EXPLAIN UPDATE users SET a = 1 => primary
          SELECT 1 FROM users FOR UPDATE => primary
          SELECT 1 FROM users LOCK IN SHARE MODE => primary
          SELECT audit_login(1) => primary
