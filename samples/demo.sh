@@ -77,7 +77,8 @@ verdict() {
 say "Today against itself: what differs here is noise, or a fault that is there today"
 code=0
 verdict splitproof-analyze compare today today-again --gate "$samples/gate.yaml" --html again.html || code=$?
-((code <= 1)) || exit $code
+# 2 is a comparison that cannot judge: where the replayer itself was late too often, latencies are not measured.
+((code <= 2)) || exit $code
 
 say "Today against the candidate"
 code=0

@@ -18,7 +18,7 @@ pub struct Meaning {
 
 /// The meaning of a verdict.
 pub fn meaning(compared: &Compared) -> Meaning {
-    use AnswerClass::{Equal, Error, Mismatch, Missing, Nondeterministic, Reordered, Stale, Unverified};
+    use AnswerClass::{Equal, Error, LostState, Mismatch, Missing, Nondeterministic, Reordered, Stale, Unverified};
     let candidate = Some(Side::Candidate);
     let baseline = Some(Side::Baseline);
     let (class, side, reason) = match compared.verdict.as_str() {
@@ -43,6 +43,10 @@ pub fn meaning(compared: &Compared) -> Meaning {
         "stale_baseline" => (Stale, baseline, "the baseline's node had not applied an earlier write"),
         "order" => (Reordered, None, "other writes, or the same in another order, were committed before it"),
         "concurrent" => (Reordered, None, "a write to its tables was committed at the same time"),
+        "state_baseline" => (LostState, baseline, "the baseline ran it where state that its session relies on is not"),
+        "state_candidate" => {
+            (Mismatch, candidate, "the candidate ran it where state that its session relies on is not")
+        }
         "unplaced" => (Unverified, None, "it is not known which node answered"),
         "undecided" => (Unverified, None, "the position samples do not decide whether the replica was behind"),
         "unknown_writes" => (Unverified, None, "a function whose tables are not known wrote before it"),

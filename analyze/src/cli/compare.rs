@@ -15,7 +15,7 @@ use super::plan::Compare;
 /// Compares, reports, and gives the gate's exit code.
 pub fn run(plan: &Compare) -> anyhow::Result<u8> {
     let comparison = compare(&plan.options)?;
-    let verdict = Verdict::of(&plan.gate, &comparison.metrics);
+    let verdict = Verdict::of(&plan.gate, &comparison.metrics, &comparison.unmeasured);
     let report = Report { comparison: &comparison, verdict: &verdict };
     let files: [(&Option<_>, &dyn Exporter); 3] = [(&plan.html, &Html), (&plan.json, &Json), (&plan.junit, &Junit)];
     for (path, exporter) in files {

@@ -118,6 +118,9 @@ fn summary(run: &Run, judgement: &Judgement, totals: &Totals, has_evidence: bool
         path: run.dir().display().to_string(),
         has_evidence,
         whole: run.cut_short().is_none(),
+        replayed: run.replayed(),
+        unsound: run.unsound().map(String::from),
+        gone: run.gone().to_vec(),
         has_positions: run.reader().manifest().positions.unwrap_or(0) > 0,
         nodes: nodes.collect(),
         begin: totals.begin_ns.map(timestamp),
@@ -263,7 +266,9 @@ fn unknowns(
         }
     }
     let mut notes = Vec::new();
+    notes.extend(run.gone().iter().cloned());
     notes.extend(run.cut_short().map(String::from));
+    notes.extend(run.unsound().map(String::from));
     for leftover in run.reader().leftovers() {
         notes.push(leftover.to_string());
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::answers;
 use super::judged::Assembled;
 use super::latency::{delta_pct, reads};
-use crate::comparison::{AnswerClass, METRICS, Metrics, ShapeCoverage};
+use crate::comparison::{AnswerClass, METRICS, Metrics, RunSummary, ShapeCoverage};
 
 /// The numbers of one run; what cannot be measured is left out.
 fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
@@ -16,6 +16,9 @@ fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
         ("errors", totals.errors as f64),
         ("incomplete", totals.incomplete as f64),
         ("replayer_late", totals.late as f64),
+        ("unsound", if judged.run.unsound.is_some() { 1.0 } else { 0.0 }),
+        ("nodes_gone", judged.run.gone.len() as f64),
+        ("without_text", judged.unknowns.without_text as f64),
         ("unknown_functions", judged.unknowns.functions.len() as f64),
         ("parse_errors", judged.unknowns.parse_errors.len() as f64),
         ("lost", judged.unknowns.losses.values().sum::<u64>() as f64),
@@ -44,12 +47,13 @@ fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
                 ("stale_reads", totals.stale as f64),
                 ("own_writes_missed", totals.own_missed as f64),
                 ("staleness_unknown", totals.staleness_unknown as f64),
+                ("staleness_unknown_share", share(totals.staleness_unknown, totals.replica_reads)),
                 ("max_lag_ms", totals.max_lag_ns.unwrap_or(0) as f64 / 1e6),
             ]);
         }
         if totals.eligible > 0 {
-            let share = totals.eligible_on_replica as f64 / totals.eligible as f64;
-            numbers.insert("replica_read_share_pct", share * 100.0);
+            let served = share(totals.eligible_on_replica, totals.eligible);
+            numbers.insert("replica_read_share_pct", served * 100.0);
         }
     }
     if let Some(reads) = reads(&run.durations) {
@@ -59,13 +63,27 @@ fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
     numbers
 }
 
-/// Every metric of [`METRICS`] that could be measured.
+/// A share from 0 to 1; of nothing it is 0.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Why the latencies of the two runs do not compare.
+fn latency_not_comparable(baseline: &RunSummary, candidate: &RunSummary) -> Option<String> {
+    if !baseline.replayed {
+        return Some("the baseline is the recording itself, whose latencies are those of other servers".into());
+    }
+    let unsound = [("candidate", candidate), ("baseline", baseline)].into_iter().find(|(_, run)| run.unsound.is_some());
+    unsound.map(|(name, _)| format!("the replayer itself was late too often in the {name}'s run"))
+}
+
+/// Every metric of [`METRICS`] that could be measured, and why others could not.
 pub(super) fn metrics(
     baseline: &Assembled,
     candidate: &Assembled,
     answers: &answers::Assembled,
     coverage: Option<&ShapeCoverage>,
-) -> Metrics {
+) -> (Metrics, BTreeMap<String, String>) {
     let (old, new) = (of_run(baseline), of_run(candidate));
     let counts = &answers.answers.counts;
     let of_class = |class| counts.get(class) as f64;
@@ -75,9 +93,11 @@ pub(super) fn metrics(
         ("stale_answers", answers.candidate_stale as f64),
         ("missing_answers", answers.candidate_missing as f64),
         ("answer_errors", answers.candidate_errors as f64),
+        ("baseline_lost_state", of_class(AnswerClass::LostState)),
         ("reordered_answers", of_class(AnswerClass::Reordered)),
         ("nondeterministic_answers", of_class(AnswerClass::Nondeterministic)),
         ("unverified_answers", of_class(AnswerClass::Unverified)),
+        ("unverified_share", share(counts.get(AnswerClass::Unverified), counts.total())),
         ("not_replayed", (answers.answers.only_baseline + answers.answers.only_candidate) as f64),
     ]);
     if candidate.judged.run.has_evidence && !candidate.judged.run.has_positions {
@@ -86,14 +106,21 @@ pub(super) fn metrics(
             pair.remove(name);
         }
     }
+    let not_comparable = latency_not_comparable(&baseline.judged.run, &candidate.judged.run);
+    let mut unmeasured = BTreeMap::new();
     let both = |name| old.get(name).copied().zip(new.get(name).copied());
     for (name, of) in
         [("p50_read_latency_delta_pct", "p50_read_latency_ms"), ("p99_read_latency_delta_pct", "p99_read_latency_ms")]
     {
+        if let Some(why) = &not_comparable {
+            unmeasured.insert(name.to_string(), why.clone());
+            unmeasured.insert(format!("{of}_delta"), why.clone());
+            continue;
+        }
         pair.extend(both(of).and_then(|(old, new)| delta_pct(old, new)).map(|delta| (name, delta)));
     }
-    let share = both("replica_read_share_pct").map(|(old, new)| ("replica_read_share_delta_pct", new - old));
-    pair.extend(share);
+    let change = both("replica_read_share_pct").map(|(old, new)| ("replica_read_share_delta_pct", new - old));
+    pair.extend(change);
     pair.extend(coverage.filter(|coverage| coverage.window_requests > 0).map(|coverage| {
         ("fixture_coverage_pct", coverage.covered_requests as f64 / coverage.window_requests as f64 * 100.0)
     }));
@@ -108,5 +135,6 @@ pub(super) fn metrics(
         metrics.extend(old.get(name).map(|&value| (format!("{name}_baseline"), value)));
         metrics.extend(both(name).map(|(old, new)| (format!("{name}_delta"), new - old)));
     }
-    metrics
+    metrics.retain(|name, _| !unmeasured.contains_key(name));
+    (metrics, unmeasured)
 }

@@ -173,7 +173,7 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
     }
     let latency = latency::assemble(&shapes, &baseline.durations, &candidate.durations);
     let coverage = options.fixture.as_deref().map(|fixture| coverage(&candidate.window, fixture, &shapes));
-    let metrics = metrics::metrics(&baseline, &candidate, &answers, coverage.as_ref());
+    let (metrics, unmeasured) = metrics::metrics(&baseline, &candidate, &answers, coverage.as_ref());
     Ok(Comparison {
         version: Comparison::VERSION,
         baseline: baseline.judged,
@@ -182,5 +182,6 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
         latency,
         coverage,
         metrics,
+        unmeasured,
     })
 }

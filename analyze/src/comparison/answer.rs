@@ -18,6 +18,9 @@ pub enum AnswerClass {
     Stale,
     /// As stale, and rows are missing.
     Missing,
+    /// Contents differ, and the baseline, not the candidate, ran it where state that its session relies on is not: a setting, a
+    /// user variable, a temporary table, the statement before. The candidate's own loss of state is a mismatch.
+    LostState,
     /// One run answered with an error, or with another error, where the other did not.
     Error,
     /// Contents differ, and other writes came before or at the same time in the two runs: the workload races with itself.
@@ -37,6 +40,7 @@ impl AnswerClass {
         AnswerClass::Error,
         AnswerClass::Unverified,
         AnswerClass::Reordered,
+        AnswerClass::LostState,
         AnswerClass::Nondeterministic,
         AnswerClass::Equal,
     ];
@@ -48,6 +52,7 @@ impl AnswerClass {
             AnswerClass::Mismatch => "mismatch",
             AnswerClass::Stale => "stale",
             AnswerClass::Missing => "missing",
+            AnswerClass::LostState => "lost_state",
             AnswerClass::Error => "error",
             AnswerClass::Reordered => "reordered",
             AnswerClass::Nondeterministic => "nondeterministic",
@@ -78,6 +83,9 @@ pub struct AnswerCounts {
     pub stale: u64,
     /// See [`AnswerClass::Missing`].
     pub missing: u64,
+    /// See [`AnswerClass::LostState`].
+    #[serde(default)]
+    pub lost_state: u64,
     /// See [`AnswerClass::Error`].
     pub error: u64,
     /// See [`AnswerClass::Reordered`].
@@ -111,6 +119,7 @@ impl AnswerCounts {
             AnswerClass::Mismatch => &mut self.mismatch,
             AnswerClass::Stale => &mut self.stale,
             AnswerClass::Missing => &mut self.missing,
+            AnswerClass::LostState => &mut self.lost_state,
             AnswerClass::Error => &mut self.error,
             AnswerClass::Reordered => &mut self.reordered,
             AnswerClass::Nondeterministic => &mut self.nondeterministic,

@@ -27,6 +27,8 @@ mod run;
 mod stale;
 mod unknown;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 pub use answer::{AnswerClass, AnswerCounts, AnswerExample, Answers, Nondeterministic, ShapeAnswers};
@@ -60,6 +62,9 @@ pub struct Comparison {
     pub coverage: Option<ShapeCoverage>,
     /// The numbers that gate conditions name.
     pub metrics: Metrics,
+    /// Why a number is not among them, where there is more to say than that it was not measured.
+    #[serde(default)]
+    pub unmeasured: BTreeMap<String, String>,
 }
 
 impl Comparison {

@@ -11,6 +11,15 @@ pub struct RunSummary {
     pub has_evidence: bool,
     /// True when the run holds all that was asked for: it was not stopped, and no session was refused or lost.
     pub whole: bool,
+    /// True for a replay; false for a recording.
+    #[serde(default)]
+    pub replayed: bool,
+    /// Why differences may come from the replayer's timing, where it was late too often to rule that out.
+    #[serde(default)]
+    pub unsound: Option<String>,
+    /// Which nodes stopped answering during the run, and when.
+    #[serde(default)]
+    pub gone: Vec<String>,
     /// True when the nodes' positions were sampled, without which staleness cannot be judged.
     pub has_positions: bool,
     /// The watched nodes, the primary first.

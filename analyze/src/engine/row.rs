@@ -129,6 +129,8 @@ row! {
     varies: text,
     /// Why the answer may differ each time: what was written to its tables before.
     tainted: text,
+    /// It ran where state that its session relies on is not: settings, user variables, temporary tables, the statement before.
+    lacks_state: flag,
     /// Something whose tables are not known wrote before, or at the same time.
     unknown_writes: flag,
     /// Digest of the commits on its tables before the state that its answer shows: its own time, or that of its

@@ -51,9 +51,10 @@ impl States {
         States { nodes, sessions: HashMap::new(), found: HashMap::new(), total: 0 }
     }
 
-    /// A request that executed without an error; `in_transaction` inside an explicit transaction.
-    pub fn step(&mut self, step: &Step<'_>, in_transaction: bool) {
-        let Some(nodes) = step.nodes.filter(|nodes| !nodes.is_empty()) else { return };
+    /// A request that executed without an error; `in_transaction` inside an explicit transaction. True when a node served it that
+    /// has missed state on which it relies.
+    pub fn step(&mut self, step: &Step<'_>, in_transaction: bool) -> bool {
+        let Some(nodes) = step.nodes.filter(|nodes| !nodes.is_empty()) else { return false };
         let settings = self.sessions.entry(step.request.session).or_default();
         if step.intent == "all" {
             let sql = step.request.sql.as_deref().unwrap_or("");
@@ -77,14 +78,19 @@ impl States {
                 local: reverts && is_local(sql),
                 example: step.example(&self.nodes),
             });
-            return;
+            return false;
         }
+        let mut lacks = false;
         for setting in settings {
             if setting.variable.as_deref().is_some_and(|name| !step.verdict.reads_variable(name)) {
                 continue;
             }
             for &node in nodes {
-                if setting.nodes.contains(&node) || !setting.missed.insert(node) {
+                if setting.nodes.contains(&node) {
+                    continue;
+                }
+                lacks = true;
+                if !setting.missed.insert(node) {
                     continue;
                 }
                 let first = setting.missed.len() == 1;
@@ -104,6 +110,7 @@ impl States {
                 }
             }
         }
+        lacks
     }
 
     /// A statement that depends on what the session made on the primary, such as a temporary table or a prepared statement, ran on

@@ -1,5 +1,6 @@
 //! What came of the conditions.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -15,7 +16,7 @@ pub enum Decision {
     Pass,
     /// At least one condition does not hold: don't ship.
     Fail,
-    /// None failed, but at least one could not be measured.
+    /// None failed, but at least one could not be measured; or a node was gone, so that what failed may be due to that.
     CouldNotJudge,
 }
 
@@ -63,6 +64,15 @@ pub struct Checked {
     pub status: Status,
     /// What the metric counts.
     pub meaning: &'static str,
+    /// Why it could not be measured, where that is known.
+    pub why: Option<String>,
+}
+
+impl Checked {
+    /// True where what was found tells nothing of the router, so that it is not to blame for it either.
+    fn voids_the_run(&self) -> bool {
+        self.status == Status::Broken && self.condition.metric.starts_with("nodes_gone")
+    }
 }
 
 impl fmt::Display for Checked {
@@ -74,7 +84,13 @@ impl fmt::Display for Checked {
                 let verb = if self.status == Status::Held { "as it should be" } else { "and must be" };
                 write!(f, "{metric} is {}, {verb} {bound} ({})", Rounded(value), self.meaning)
             }
-            None => write!(f, "{metric} could not be measured, and must be {bound} ({})", self.meaning),
+            None => {
+                write!(f, "{metric} could not be measured")?;
+                if let Some(why) = &self.why {
+                    write!(f, " because {why}")?;
+                }
+                write!(f, ", and must be {bound} ({})", self.meaning)
+            }
         }
     }
 }
@@ -100,15 +116,17 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Holds the conditions of `gate` against `metrics`.
-    pub fn of(gate: &Gate, metrics: &Metrics) -> Self {
-        let mut conditions: Vec<Checked> = gate.conditions.iter().map(|condition| check(condition, metrics)).collect();
+    /// Holds the conditions of `gate` against `metrics`; `unmeasured` says why some are not there.
+    pub fn of(gate: &Gate, metrics: &Metrics, unmeasured: &BTreeMap<String, String>) -> Self {
+        let check = |condition| check(condition, metrics, unmeasured);
+        let mut conditions: Vec<Checked> = gate.conditions.iter().map(check).collect();
         conditions.sort_by_key(|checked| match checked.status {
             Status::Broken => 0,
             Status::Unmeasured => 1,
             Status::Held => 2,
         });
         let decision = match conditions.first().map(|checked| checked.status) {
+            Some(Status::Broken) if conditions.iter().any(Checked::voids_the_run) => Decision::CouldNotJudge,
             Some(Status::Broken) => Decision::Fail,
             Some(Status::Held) => Decision::Pass,
             Some(Status::Unmeasured) | None => Decision::CouldNotJudge,
@@ -122,7 +140,7 @@ impl Verdict {
     }
 }
 
-fn check(condition: &Condition, metrics: &Metrics) -> Checked {
+fn check(condition: &Condition, metrics: &Metrics, unmeasured: &BTreeMap<String, String>) -> Checked {
     let value = metrics.get(&condition.metric).copied().filter(|value| value.is_finite());
     let status = match value {
         None => Status::Unmeasured,
@@ -135,26 +153,22 @@ fn check(condition: &Condition, metrics: &Metrics) -> Checked {
         .filter(|metric| condition.metric.starts_with(metric.name))
         .max_by_key(|metric| metric.name.len())
         .map_or("", |metric| metric.meaning);
-    Checked { condition: condition.clone(), value, status, meaning }
+    let why = unmeasured.get(&condition.metric).filter(|_| status == Status::Unmeasured).cloned();
+    Checked { condition: condition.clone(), value, status, meaning, why }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::file::BUILT_IN;
     use std::path::Path;
 
     fn judge(metrics: &[(&str, f64)]) -> Verdict {
         let gate = Gate::parse("promote_if: {write_leakage: 0, mismatches: 0}", Path::new("gate.yaml")).unwrap();
-        let known = [
-            ("cut_short", 0.0),
-            ("cut_short_baseline", 0.0),
-            ("unattributed_share", 0.0),
-            ("parse_errors", 0.0),
-            ("lost", 0.0),
-            ("not_replayed", 0.0),
-        ];
-        let metrics = known.iter().chain(metrics).map(|&(name, value)| (name.to_owned(), value)).collect();
-        Verdict::of(&gate, &metrics)
+        let known = BUILT_IN.iter().map(|&(name, _)| (name, 0.0));
+        let metrics = known.chain(metrics.iter().copied()).map(|(name, value)| (name.to_owned(), value)).collect();
+        let unmeasured = BTreeMap::from([("mismatches".to_owned(), "the clock stood still".to_owned())]);
+        Verdict::of(&gate, &metrics, &unmeasured)
     }
 
     #[test]
@@ -167,13 +181,36 @@ mod tests {
 
     #[test]
     fn an_unmeasured_condition_is_no_pass() {
-        assert_eq!(judge(&[("write_leakage", 0.0)]).decision, Decision::CouldNotJudge);
+        let verdict = judge(&[("write_leakage", 0.0)]);
+        assert_eq!(verdict.decision, Decision::CouldNotJudge);
+        let sentence = verdict.conditions[0].to_string();
+        assert!(sentence.contains("could not be measured because the clock stood still, and must be"), "{sentence}");
         assert_eq!(judge(&[("write_leakage", 0.0), ("mismatches", f64::NAN)]).decision, Decision::CouldNotJudge);
     }
 
     #[test]
     fn all_measured_and_held_is_a_pass() {
         assert_eq!(judge(&[("write_leakage", 0.0), ("mismatches", 0.0)]).decision, Decision::Pass);
+    }
+
+    /// What it shows may come of that, so that it is no fault of the router.
+    #[test]
+    fn a_run_without_a_node_is_not_judged_whatever_it_shows() {
+        for gone in ["nodes_gone", "nodes_gone_baseline"] {
+            let verdict = judge(&[("write_leakage", 3.0), ("mismatches", 0.0), (gone, 1.0)]);
+            assert_eq!(verdict.decision, Decision::CouldNotJudge);
+        }
+    }
+
+    #[test]
+    fn little_that_is_unknown_passes_and_much_does_not() {
+        let decision = |metric, share| judge(&[("write_leakage", 0.0), ("mismatches", 0.0), (metric, share)]).decision;
+        for (metric, few, many) in [("staleness_unknown_share", 0.2, 0.3), ("unverified_share", 0.005, 0.02)] {
+            assert_eq!((decision(metric, few), decision(metric, many)), (Decision::Pass, Decision::Fail), "{metric}");
+        }
+        for metric in ["unknown_functions", "without_text", "parse_errors", "lost"] {
+            assert_eq!(decision(metric, 1.0), Decision::Fail, "{metric}");
+        }
     }
 
     #[test]

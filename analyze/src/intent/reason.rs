@@ -14,7 +14,7 @@ pub enum Reason {
     ReadsServer,
     /// It calls this function, which is declared volatile and changes nothing.
     ChangesNothing(Arc<str>),
-    /// It calls this function, which is declared volatile and whose body only reads.
+    /// It calls this function, which does not promise to change nothing and whose body only reads.
     BodyReads(Arc<str>),
     /// It reads this view, in which every server shows itself.
     ServerView(Arc<str>),
@@ -47,7 +47,8 @@ pub enum Reason {
     Notifies,
     /// LISTEN or UNLISTEN; a replica refuses it.
     Listens,
-    /// It calls this function, which is declared volatile.
+    /// It calls this function, which does not promise to change nothing: VOLATILE in PostgreSQL; MODIFIES SQL DATA, CONTAINS SQL
+    /// or no promise in MySQL and MariaDB.
     VolatileFunction(Arc<str>),
     /// It calls this function, which is declared to change nothing and whose body does this.
     Undeclared(Arc<str>, Arc<str>),
@@ -131,7 +132,7 @@ impl fmt::Display for Reason {
             Reason::Read => f.write_str("it only reads"),
             Reason::ReadsServer => f.write_str("it reads settings or plans, not data"),
             Reason::ChangesNothing(name) => write!(f, "{name}() gives another result each time but changes nothing"),
-            Reason::BodyReads(name) => write!(f, "{name}() is declared volatile, but its body only reads"),
+            Reason::BodyReads(name) => write!(f, "{name}() is not declared to change nothing, but its body only reads"),
             Reason::ServerView(name) => write!(f, "in {name} every server shows itself"),
             Reason::ReadOnlyTransaction => f.write_str("its transaction is read only"),
             Reason::Writes => f.write_str("it writes"),
@@ -155,11 +156,13 @@ impl fmt::Display for Reason {
             Reason::ServerSetting(name) => write!(f, "{name} is a setting of the server"),
             Reason::Notifies => f.write_str("a replica cannot send notifications"),
             Reason::Listens => f.write_str("a replica has no notifications"),
-            Reason::VolatileFunction(name) => write!(f, "{name}() is declared volatile and may write"),
+            Reason::VolatileFunction(name) => write!(f, "{name}() is not declared to change nothing, and may write"),
             Reason::Undeclared(name, why) => write!(f, "{name}() is declared to change nothing, but its body {why}"),
             Reason::SystemFunction(name) => write!(f, "{name}() changes something or works only on the primary"),
             Reason::AdvisoryLock(name) => write!(f, "{name}() works on the advisory locks of one server"),
-            Reason::SequenceValue(name) => write!(f, "{name}() tells what this session drew on the primary"),
+            Reason::SequenceValue(name) => {
+                write!(f, "{name} tells what this session drew from a sequence on the primary")
+            }
             Reason::Unlogged(name) => write!(f, "{name} is unlogged and cannot be read on a replica"),
             Reason::Serializable => f.write_str("a replica refuses SERIALIZABLE"),
             Reason::SerializableLocks => f.write_str("reads of a SERIALIZABLE transaction lock rows"),

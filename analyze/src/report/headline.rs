@@ -19,7 +19,7 @@ pub struct Headline {
     pub candidate: u64,
     /// How often in the baseline; `None` without evidence there.
     pub baseline: Option<u64>,
-    /// The shapes that show it, those that the baseline lacks first.
+    /// The shapes that show it, those that the baseline lacks first, then those that got much worse.
     pub lines: Vec<Line>,
 }
 
@@ -49,6 +49,21 @@ impl Line {
     /// True when the baseline does not show it.
     pub fn is_new(&self) -> bool {
         self.count > 0 && self.baseline == Some(0)
+    }
+
+    /// True when the baseline shows it much more rarely: less than half as often, and by more than a few.
+    pub fn is_worse(&self) -> bool {
+        const FEW: u64 = 5;
+        self.baseline.is_some_and(|baseline| baseline > 0 && self.count > baseline * 2 && self.count - baseline > FEW)
+    }
+
+    /// The word for it, empty where it is much as in the baseline.
+    pub fn mark(&self) -> &'static str {
+        match (self.is_new(), self.is_worse()) {
+            (true, _) => "new",
+            (_, true) => "worse",
+            _ => "",
+        }
     }
 }
 
@@ -156,7 +171,7 @@ pub fn headlines(comparison: &Comparison) -> Vec<Headline> {
     ];
     let mut found: Vec<Headline> = all.into_iter().filter(|headline| headline.candidate > 0).collect();
     for headline in &mut found {
-        headline.lines.sort_by_key(|line| !line.is_new());
+        headline.lines.sort_by_key(|line| (!line.is_new(), !line.is_worse()));
     }
     found
 }

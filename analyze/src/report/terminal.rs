@@ -67,9 +67,8 @@ fn findings(headlines: &[Headline], out: &mut dyn Write) -> io::Result<()> {
         let mark = if headline.is_worse() { '▲' } else { ' ' };
         writeln!(out, "{mark} {title:<60} {baseline:>9} {:>9}", headline.candidate)?;
         for line in headline.lines.iter().take(LINES) {
-            let new = if line.is_new() { "new" } else { "" };
-            writeln!(out, "    {:>6} {new:<3} {}", line.count, shorten(&line.shape, 300))?;
-            writeln!(out, "               {} [{}]", shorten(&line.detail, 200), line.example)?;
+            writeln!(out, "    {:>6} {:<5} {}", line.count, line.mark(), shorten(&line.shape, 300))?;
+            writeln!(out, "                 {} [{}]", shorten(&line.detail, 200), line.example)?;
         }
         if headline.lines.len() > LINES {
             writeln!(out, "           and {} more shapes in the other reports", headline.lines.len() - LINES)?;

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use splitproof_capture::sql::Dialect;
 use splitproof_capture::sql::mysql::{Mode, Server};
 use splitproof_capture::trace::{Engine, Reader, Role};
+use splitproof_replay::position::Outage;
+use splitproof_replay::summary::{Lateness, Summary};
 
 use super::Error;
 use crate::staleness::Positions;
@@ -29,6 +31,9 @@ pub struct Run {
     nodes: Vec<Node>,
     dialect: Dialect,
     cut_short: Option<String>,
+    replayed: bool,
+    unsound: Option<String>,
+    gone: Vec<String>,
     recording: Option<Recording>,
 }
 
@@ -66,12 +71,25 @@ struct Section {
     lost_sessions: u64,
     #[serde(default)]
     refused: Vec<serde_json::Value>,
+    #[serde(default)]
+    gave_up_after_ns: Option<u64>,
+    #[serde(default)]
+    run_start_ns: i64,
+    #[serde(default)]
+    timed: u64,
+    #[serde(default)]
+    lateness: Lateness,
 }
 
 impl Section {
     /// Why the run does not hold all that the recording asked for.
     fn cut_short(&self) -> Option<String> {
-        if self.stopped {
+        if let Some(ns) = self.gave_up_after_ns {
+            let seconds = ns as f64 / 1e9;
+            Some(format!(
+                "the replay was given up: the router had not answered for {seconds:.0} s, though sessions waited"
+            ))
+        } else if self.stopped {
             Some("the replay was stopped before its end".into())
         } else if self.lost_sessions > 0 {
             Some(format!("{} sessions lost their connection during the replay", self.lost_sessions))
@@ -81,6 +99,27 @@ impl Section {
             let problem = |node: &Entry| Some(format!("node {}: {}", node.name, node.problem.as_deref()?));
             self.nodes.iter().find_map(problem)
         }
+    }
+
+    /// Why differences may come from the replayer's timing.
+    fn unsound(&self) -> Option<String> {
+        let late = self.lateness.replayer_late as f64 / (self.timed as f64).max(1.0);
+        (late > Summary::UNSOUND).then(|| {
+            let (late, limit) = (late * 100.0, Summary::UNSOUND * 100.0);
+            format!(
+                "the replayer itself was late for {late:.1} % of the requests (more than {limit} %): differences may come from \
+                 its timing, and latencies are not measured; replay on a less busy machine, or at a lower --speed"
+            )
+        })
+    }
+
+    /// The nodes that stopped answering.
+    fn gone(&self) -> Vec<String> {
+        let gone = |node: &Entry| {
+            let told = node.outage?.told(self.run_start_ns);
+            Some(format!("node {} {told}: what was replayed since then is no test of the router", node.name))
+        };
+        self.nodes.iter().filter_map(gone).collect()
     }
 }
 
@@ -95,6 +134,9 @@ struct Entry {
     /// What is wrong with its evidence.
     #[serde(default)]
     problem: Option<String>,
+    /// When it stopped answering.
+    #[serde(default)]
+    outage: Option<Outage>,
 }
 
 /// How texts of this engine are read by a server of this version, as far as it is known.
@@ -120,6 +162,7 @@ impl Run {
         if manifest.rebuilt {
             cut_short = Some("its trace.json was made again from the files: what is missing is not known".to_string());
         }
+        let (mut unsound, mut gone) = (None, Vec::new());
         if manifest.run.is_some() || !manifest.nodes.is_empty() {
             let path = reader.dir().join("trace.json");
             let section: Section = match manifest.run() {
@@ -127,7 +170,9 @@ impl Run {
                 Ok(None) => return Err(Error::RunSection { path, what: "it is missing".into() }),
                 Err(error) => return Err(Error::RunSection { path, what: error.to_string() }),
             };
-            cut_short = cut_short.or_else(|| section.cut_short());
+            // A run that was stopped was ended in order, though it is not whole.
+            cut_short = section.cut_short().or(cut_short);
+            (unsound, gone) = (section.unsound(), section.gone());
             recording = section.recording.clone().map(|id| Recording { id, trace: section.trace.clone(), ..itself() });
             for name in manifest.nodes.keys() {
                 let entry = section.nodes.iter().find(|entry| entry.name == *name);
@@ -151,7 +196,7 @@ impl Run {
             }
         }
         let dialect = dialect(reader.manifest().engine, &version);
-        Ok(Run { reader, nodes, dialect, cut_short, recording })
+        Ok(Run { reader, nodes, dialect, cut_short, replayed: is_run, unsound, gone, recording })
     }
 
     /// How its texts are read: by its engine and, where it has one, the primary's version.
@@ -170,6 +215,21 @@ impl Run {
     /// Why it does not hold all that was asked for; `None` when it does.
     pub fn cut_short(&self) -> Option<&str> {
         self.cut_short.as_deref()
+    }
+
+    /// True for a replay; false for a recording.
+    pub fn replayed(&self) -> bool {
+        self.replayed
+    }
+
+    /// Why differences may come from the replayer's timing; `None` where that is ruled out.
+    pub fn unsound(&self) -> Option<&str> {
+        self.unsound.as_deref()
+    }
+
+    /// Which nodes stopped answering during the run, and when.
+    pub fn gone(&self) -> &[String] {
+        &self.gone
     }
 
     /// The recording that it repeats, or that it is; `None` when the program that wrote it did not say.

@@ -204,16 +204,23 @@ impl<'a> Judging<'a> {
         if needed && inside {
             self.transactions.step(&step, verdict.control);
         }
-        if needed && verdict.control.is_none() && request.outcome == Outcome::Ok {
-            self.states.step(&step, inside);
+        let mut lacks_state = false;
+        if needed && verdict.control.is_none() {
+            if request.outcome == Outcome::Ok {
+                lacks_state |= self.states.step(&step, inside);
+            }
+            if self.ties.is_lost(&step) {
+                lacks_state = true;
+                // What is split inside a transaction is found there.
+                if !inside {
+                    self.states.pinned(&step);
+                }
+            }
         }
-        // What is split inside a transaction is found there.
-        if needed && verdict.control.is_none() && self.ties.is_lost(&step) && !inside {
-            self.states.pinned(&step);
-        }
-        if verdict.intent == Intent::Same && verdict.on_primary && verdict.control.is_none() && !inside {
+        if verdict.intent == Intent::Same && verdict.on_primary && verdict.control.is_none() {
             let elsewhere = nodes.as_deref().is_some_and(|nodes| nodes.iter().any(|&node| !self.is_primary(node)));
-            if elsewhere {
+            lacks_state |= elsewhere;
+            if elsewhere && !inside {
                 self.states.pinned(&step);
             }
         }
@@ -237,6 +244,7 @@ impl<'a> Judging<'a> {
         row.nodes = nodes.as_deref().map(|nodes| self.joined(nodes));
         row.primary_ns = self.primary_time(&placement);
         row.varies = statement.varies.clone();
+        row.lacks_state = lacks_state;
         row.answer =
             if statement.ordered { request.checksum_rows } else { request.checksum_rowset }.map(u128::to_le_bytes);
         let here = self.on_replica(&request, &placement, destination);

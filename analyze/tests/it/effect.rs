@@ -125,7 +125,11 @@ fn what_a_savepoint_took_back_is_not_missed() {
     for engine in ENGINES {
         let missed = |inside: &[&str]| missed(engine, &text(inside));
         assert_eq!(missed(&[write, "ROLLBACK TO SAVEPOINT s"]), [""; 0], "{engine}");
-        assert_eq!(missed(&[write, "SAVEPOINT t", "ROLLBACK TO SAVEPOINT s"]), [""; 0], "{engine}: a later one goes too");
+        assert_eq!(
+            missed(&[write, "SAVEPOINT t", "ROLLBACK TO SAVEPOINT s"]),
+            [""; 0],
+            "{engine}: a later one goes too"
+        );
         for kept in [
             &[write][..],
             &[write, "RELEASE SAVEPOINT s"],

@@ -106,6 +106,15 @@ fn every_class_of_answers_is_told() {
     assert_eq!(class(baseline(), other(|row| row.outcome = Some("lost"))), (Unverified, None));
     assert_eq!(class(baseline(), other(|row| row.answer = None)), (Unverified, None));
     assert_eq!(class(baseline(), other(|row| row.unknown_writes = true)), (Unverified, None));
+    let lacking = |row: &mut Row| row.lacks_state = true;
+    assert_eq!(class(other(lacking), baseline()), (LostState, Some(Side::Baseline)));
+    assert_eq!(class(baseline(), other(lacking)), (Mismatch, candidate));
+    let both = class(other(lacking), {
+        let mut row = row(1, 1);
+        row.lacks_state = true;
+        row
+    });
+    assert_eq!(both, (Mismatch, candidate), "the candidate has the fault as well");
 }
 
 #[test]

@@ -11,3 +11,5 @@ mod mysql;
 mod page;
 mod scenario;
 mod staleness;
+mod state;
+mod void;

@@ -35,6 +35,8 @@ pub struct Scenario {
     pub recording: Option<String>,
     /// The nodes' traces are read from their logs.
     pub logged: bool,
+    /// What the replayer's summary says beside that; `outage` is the standby's.
+    pub summary: serde_json::Map<String, serde_json::Value>,
 }
 
 /// Milliseconds of the language as nanoseconds of a trace.
@@ -59,6 +61,7 @@ pub fn scenario(text: &str) -> Scenario {
         positions: Vec::new(),
         recording: None,
         logged: false,
+        summary: Default::default(),
     };
     let mut seqs: HashMap<(usize, u64), u32> = HashMap::new();
     let mut status: HashMap<u64, TransactionStatus> = HashMap::new();
@@ -297,12 +300,18 @@ impl Scenario {
         positions.finish().unwrap();
         let nodes = [("primary", "primary"), ("standby", "replica")];
         let evidence = if self.logged { "log" } else { "tap" };
-        let nodes: Vec<_> = nodes
+        let mut nodes: Vec<_> = nodes
             .iter()
             .map(|(name, role)| serde_json::json!({ "name": name, "role": role, "evidence": evidence }))
             .collect();
         let recording = self.recording.as_deref();
-        writer.run(&serde_json::json!({ "nodes": nodes, "trace": "window", "recording": recording })).unwrap();
+        let mut summary = self.summary.clone();
+        if let Some(outage) = summary.remove("outage") {
+            nodes[1]["outage"] = outage;
+        }
+        let own = serde_json::json!({ "nodes": nodes, "trace": "window", "recording": recording });
+        summary.extend(own.as_object().unwrap().clone());
+        writer.run(&summary).unwrap();
         catalog().write(&writer).unwrap();
         writer.finish(&Losses::default()).unwrap();
     }

@@ -110,10 +110,10 @@ fn passwords(engine: Engine) -> &'static str {
 pub enum DriverError {
     /// PostgreSQL.
     #[error("{}", postgresql(.0))]
-    Postgresql(#[from] tokio_postgres::Error),
+    Postgresql(tokio_postgres::Error),
     /// MySQL or MariaDB.
     #[error("{}", mysql(.0))]
-    Mysql(#[source] Box<mysql_async::Error>),
+    Mysql(Box<mysql_async::Error>),
     /// Nothing came for as long as is worth waiting.
     #[error("no answer within 10 s")]
     Silent,
@@ -126,6 +126,13 @@ pub enum DriverError {
     /// The question is one for another engine.
     #[error("it is of another engine")]
     OtherEngine,
+}
+
+// The drivers' errors are no sources: their texts, which say the same in words of their own, would follow ours.
+impl From<tokio_postgres::Error> for DriverError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        DriverError::Postgresql(error)
+    }
 }
 
 impl From<mysql_async::Error> for DriverError {
@@ -150,5 +157,24 @@ fn mysql(error: &mysql_async::Error) -> String {
         mysql_async::Error::Io(mysql_async::IoError::Io(error)) => error.to_string(),
         mysql_async::Error::Driver(error) => error.to_string(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "Connection refused (os error 111)");
+        let error = ControlError::Connect {
+            node: "replica".into(),
+            url: "mysql://127.0.0.1:3307".into(),
+            engine: Engine::Mysql,
+            source: mysql_async::Error::from(refused).into(),
+        };
+        let told = splitproof_capture::causes(&error);
+        assert_eq!(told.matches("Connection refused").count(), 1, "{told}");
+        assert!(told.ends_with("(URL, ~/.my.cnf or MYSQL_PWD)"), "{told}");
     }
 }

@@ -96,6 +96,11 @@ impl Pair {
             let problem = format!("{primaries} nodes have role = \"primary\": a pair has exactly one");
             return Err(field("node".to_owned(), problem));
         }
+        if nodes.iter().all(|node| node.role != Role::Replica) {
+            let problem =
+                "no node has role = \"replica\": reads can only be split where there is one; add a [[node]] for it";
+            return Err(field("node".to_owned(), problem.to_owned()));
+        }
         if let Some(Clash { node, key, problem }) = addresses::clash(&router, &nodes) {
             return Err(field(format!("node[{node}].{key}"), problem));
         }
@@ -212,6 +217,12 @@ user = "app"
     fn a_pair_has_one_primary() {
         let message = fails(&GOOD.replace("role = \"replica\"", "role = \"primary\""));
         assert_eq!(message, "pair.toml: node: 2 nodes have role = \"primary\": a pair has exactly one");
+    }
+
+    #[test]
+    fn a_pair_has_a_replica() {
+        let (alone, _) = GOOD.split_once("[[node]]\nname = \"standby\"").unwrap();
+        assert!(fails(alone).starts_with("pair.toml: node: no node has role = \"replica\""), "{}", fails(alone));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use splitproof_capture::trace::{Position, Role};
 
+use super::outage::{Outage, Pulse};
 use super::{Cost, mysql, postgresql};
 use crate::clock::Clock;
 use crate::control::{Client, Control, ControlError};
@@ -12,6 +13,9 @@ use crate::pair::{Node, Passwords};
 
 /// Wait before a lost control connection is opened again.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// Longest wait for an answer; a node that takes longer does not answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Takes samples of a node.
 pub trait Sampled: Send + 'static {
@@ -29,6 +33,7 @@ pub struct Sampler<C> {
     every: Duration,
     asking: Option<Asking>,
     cost: Cost,
+    pulse: Pulse,
 }
 
 #[derive(Debug)]
@@ -91,30 +96,36 @@ impl<C: Clock> Sampler<C> {
             every,
             asking: Some(Asking::over(control).await?),
             cost: Cost::default(),
+            pulse: Pulse::default(),
         })
     }
 
-    /// Samples until `stop` is ready. Takes a last sample then, so that the whole run is covered.
-    pub async fn run(mut self, stop: impl Future<Output = ()>, mut to: impl Sampled) -> Cost {
+    /// Samples until `stop` is ready. Takes a last sample then, so that the whole run is covered. Gives what it cost, and whether
+    /// the node stopped answering.
+    pub async fn run(mut self, stop: impl Future<Output = ()>, mut to: impl Sampled) -> (Cost, Option<Outage>) {
         let mut stop = std::pin::pin!(stop);
         let mut ticks = tokio::time::interval(self.every);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut last = false;
         loop {
-            let last = tokio::select! {
-                biased;
-                () = &mut stop => true,
-                _ = ticks.tick() => false,
-            };
+            if !last {
+                last = tokio::select! {
+                    biased;
+                    () = &mut stop => true,
+                    _ = ticks.tick() => false,
+                };
+            }
             if let Some(position) = self.sample().await {
                 to.position(position).await;
             } else if !last {
                 tokio::select! {
-                    () = &mut stop => return self.cost,
+                    () = &mut stop => last = true,
                     () = tokio::time::sleep(RETRY) => {}
                 }
+                continue;
             }
             if last {
-                return self.cost;
+                return (self.cost, self.pulse.outage());
             }
         }
     }
@@ -128,7 +139,7 @@ impl<C: Clock> Sampler<C> {
         }
         let at_ns = self.clock.now_ns();
         let answer = match &mut self.asking {
-            Some(asking) => asking.ask().await,
+            Some(asking) => tokio::time::timeout(PATIENCE, asking.ask()).await.unwrap_or(None),
             None => None,
         };
         let sample_ns = self.clock.now_ns().saturating_sub(at_ns).max(0).unsigned_abs();
@@ -143,8 +154,12 @@ impl<C: Clock> Sampler<C> {
             gtid,
         });
         match position {
-            Some(_) => self.cost.answered(sample_ns),
+            Some(_) => {
+                self.cost.answered(sample_ns);
+                self.pulse.answered(at_ns);
+            }
             None => {
+                self.pulse.silent(at_ns);
                 self.cost.failed += 1;
                 self.asking = None;
             }

@@ -42,6 +42,17 @@ pub enum ReplayError {
     /// The pair is not as it should be.
     #[error(transparent)]
     Control(#[from] ControlError),
+    /// The router is not there.
+    #[error(
+        "the router at {url}: cannot connect: {source}; see that it runs and listens there, and that router.url in pair.toml \
+         names it"
+    )]
+    Router {
+        /// Where, without a password.
+        url: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// A node cannot be watched.
     #[error(transparent)]
     Evidence(#[from] EvidenceError),

@@ -49,4 +49,6 @@ pub struct Order {
     pub allow_recorded_server: bool,
     /// How often each node's position is sampled.
     pub sample_every: Duration,
+    /// How long to wait for a router that answers no session at all.
+    pub give_up_after: Duration,
 }

@@ -1,6 +1,7 @@
 //! Does a replay.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -17,16 +18,18 @@ use super::{Order, ReplayError, output};
 use crate::clock::{Clock, Timetable, WallClock};
 use crate::evidence::{self, Evidence, Seen, Watch};
 use crate::output::{Note, Output, Written};
-use crate::position::{Cost, Sampled, Sampler};
+use crate::position::{Cost, Outage, Sampled, Sampler};
 use crate::progress::Progress;
 use crate::schedule::{Fed, Feed, Spawn};
 use crate::session::late::TOLERANCE_NS;
 use crate::session::queue::Queue;
-use crate::session::{NotSent, Scene, Stop, Task};
+use crate::session::{NotSent, Patience, Scene, Stop, Task};
 use crate::summary::{NodeRun, Summary};
 
 /// From the end of the preparations to the start: the reader gets ahead, and the taps and samplers are running.
 const LEAD_NS: i64 = 500_000_000;
+/// Between two looks at whether the router still answers.
+const LOOK: Duration = Duration::from_millis(250);
 /// Notes that may wait for the writer.
 const NOTES: usize = 1024;
 /// A node still works on what a client has given up, and its last position says what it knew.
@@ -37,7 +40,7 @@ const SETTLE: Duration = Duration::from_millis(200);
 /// # Errors
 /// When the replay cannot begin; or when the trace cannot be read to its end or the run cannot be written, in which case
 /// the run holds what was done until then and is marked incomplete.
-pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Result<Summary, ReplayError> {
+pub async fn replay(order: &Order, progress: &Arc<Progress>, asked: Stop) -> Result<Summary, ReplayError> {
     output::check(order)?;
     let trace = Reader::open(&order.trace)?;
     let manifest = trace.manifest();
@@ -51,6 +54,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     let system = |what| move |source| ReplayError::System { what, source };
     let clock = WallClock::start(stamps).map_err(system("start the clock's thread"))?;
     let Checked { nodes, catalog } = start::check(order, &trace, &clock).await?;
+    start::reach(order).await?;
     let (notes, received) = mpsc::channel(NOTES);
 
     let mut watched: Vec<Option<Box<dyn Evidence>>> = Vec::new();
@@ -75,6 +79,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
             clock: offset,
             positions: Cost::default(),
             problem: None,
+            outage: None,
         });
         let sampler = Sampler::over(control, &order.passwords, clock.clone(), order.sample_every).await?;
         samplers.push(Sampling::start(sampler, notes.clone()));
@@ -94,7 +99,9 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
         only: start::reads(order, catalog, &runs),
         shared: shared.clone(),
         keys: Mutex::new(HashMap::new()),
+        patience: Patience::default(),
     });
+    let (stop, watch) = watch(asked, Arc::clone(&scene), order.give_up_after);
     let (alive, mut ended) = mpsc::channel::<()>(1);
     let spawn = Sessions { scene, stop: stop.clone(), notes: notes.clone(), alive, runtime: Handle::current() };
     let feed = Feed::new(clock, timetable, spawn, stop.clone(), Arc::clone(progress));
@@ -104,10 +111,11 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
 
     // Each session and the feed hold a sender; nothing is ever sent.
     ended.recv().await;
+    let gave_up = watch.end();
     let fed = feed.join().map_err(|_| ReplayError::Thread("reads the trace"))?;
     tokio::time::sleep(SETTLE).await;
     for (run, sampling) in runs.iter_mut().zip(samplers) {
-        run.positions = sampling.stop().await;
+        (run.positions, run.outage) = sampling.stop().await;
     }
     let mut node_losses = Vec::new();
     for (run, evidence) in runs.iter_mut().zip(watched) {
@@ -134,6 +142,7 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, stop: Stop) -> Resu
     }
     let mut summary = summary(order, &written, fed, timetable, stopped);
     summary.nodes = runs;
+    summary.gave_up_after_ns = gave_up.then(|| whole_ns(order.give_up_after));
     summary.recorded = manifest.table.requests;
     summary.recording = manifest.recording_id();
     let shapes = Shape::collected(shared.shapes().iter()).collect();
@@ -156,6 +165,7 @@ fn summary(order: &Order, written: &Written, fed: Fed, timetable: Timetable, sto
         trace_start_ns: timetable.trace_start_ns,
         run_start_ns: timetable.run_start_ns,
         stopped,
+        gave_up_after_ns: None,
         sessions: fed.sessions,
         recorded: 0,
         sent: tally.sent,
@@ -193,10 +203,52 @@ impl Spawn for Sessions {
     }
 }
 
+/// Looks after a replay: passes on the signal to stop, and gives it when the router does not answer any more.
+struct Watching {
+    gave_up: Arc<AtomicBool>,
+    task: JoinHandle<()>,
+}
+
+impl Watching {
+    /// The replay is over. True when it was given up.
+    fn end(self) -> bool {
+        self.task.abort();
+        self.gave_up.load(Ordering::Relaxed)
+    }
+}
+
+/// The signal that the replay obeys, and who gives it.
+fn watch(mut asked: Stop, scene: Arc<Scene<WallClock>>, limit: Duration) -> (Stop, Watching) {
+    let (sender, stop) = Stop::new();
+    let gave_up = Arc::new(AtomicBool::new(false));
+    let (told, limit_ns) = (Arc::clone(&gave_up), whole_ns(limit));
+    let task = tokio::spawn(async move {
+        let mut looks = tokio::time::interval(LOOK);
+        loop {
+            tokio::select! {
+                () = asked.given() => break,
+                _ = looks.tick() => {}
+            }
+            if scene.patience.is_over(scene.clock.now_ns(), limit_ns) {
+                told.store(true, Ordering::Relaxed);
+                break;
+            }
+        }
+        sender.send(true).ok();
+        // Held on to, so that the signal stays given.
+        std::future::pending::<()>().await;
+    });
+    (stop, Watching { gave_up, task })
+}
+
+fn whole_ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A sampler at work.
 struct Sampling {
     stop: oneshot::Sender<()>,
-    task: JoinHandle<Cost>,
+    task: JoinHandle<(Cost, Option<Outage>)>,
 }
 
 impl Sampling {
@@ -206,7 +258,7 @@ impl Sampling {
         Sampling { stop, task: tokio::spawn(sampler.run(stopped, ToNotes(notes))) }
     }
 
-    async fn stop(self) -> Cost {
+    async fn stop(self) -> (Cost, Option<Outage>) {
         self.stop.send(()).ok();
         self.task.await.unwrap_or_default()
     }

@@ -1,8 +1,11 @@
 //! Everything that is checked and opened before the first request is sent.
 
+use std::io::{Error, ErrorKind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use splitproof_capture::trace::{NodeWriter, Options, Reader, Writer};
+use tokio::net::TcpStream;
 
 use super::{Only, Order, ReplayError, servers};
 use crate::catalog::Catalog;
@@ -11,6 +14,9 @@ use crate::control::{self, ClockOffset, Control, Identity, Targets};
 use crate::pair::{EvidenceSource, Role};
 use crate::reads::Reads;
 use crate::summary::NodeRun;
+
+/// How long the router is waited for.
+const REACH: Duration = Duration::from_secs(10);
 
 /// A pair that was checked.
 pub struct Checked {
@@ -37,6 +43,14 @@ pub async fn check(order: &Order, trace: &Reader, clock: &WallClock) -> Result<C
         None => Catalog::default(),
     };
     Ok(Checked { nodes, catalog })
+}
+
+/// Finds out whether the router is there, before anything is due. The connection is closed at once and says nothing.
+pub async fn reach(order: &Order) -> Result<(), ReplayError> {
+    let router = &order.pair.router;
+    let connected = tokio::time::timeout(REACH, TcpStream::connect(router.address())).await;
+    let connected = connected.unwrap_or_else(|_| Err(Error::new(ErrorKind::TimedOut, "no answer within 10 s")));
+    connected.map(drop).map_err(|source| ReplayError::Router { url: router.to_string(), source })
 }
 
 /// The files of the run, empty.

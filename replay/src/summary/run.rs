@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Lateness, Spread};
 use crate::control::ClockOffset;
 use crate::pair::Role;
-use crate::position::Cost;
+use crate::position::{Cost, Outage};
 use crate::session::NotSent;
 
 /// Everything about a run, as it stands in the run's manifest (`trace.json`, `run`) and is printed as JSON.
@@ -33,6 +33,9 @@ pub struct Summary {
     pub run_start_ns: i64,
     /// True when the replay was stopped before its end.
     pub stopped: bool,
+    /// Set when it was stopped because the router had not answered any session for this long, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_up_after_ns: Option<u64>,
     /// Sessions that were replayed.
     pub sessions: u64,
     /// Requests in the trace.
@@ -81,6 +84,9 @@ pub struct NodeRun {
     /// What is wrong with what was seen of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// When it stopped answering.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Outage>,
 }
 
 /// Sessions of one user that could not be started, for one reason.
@@ -102,7 +108,7 @@ pub enum Verdict {
     /// The replayer was late too often: differences may come from that.
     Unsound,
     /// Part of the trace was not sent because the replay was stopped, or sessions were refused or lost; or the evidence of a node is
-    /// not whole.
+    /// not whole, or the node stopped answering.
     Incomplete,
     /// No session could be started.
     Refused,
@@ -136,7 +142,7 @@ impl Summary {
         } else if self.stopped
             || refused > 0
             || self.lost_sessions > 0
-            || self.nodes.iter().any(|node| node.problem.is_some())
+            || self.nodes.iter().any(|node| node.problem.is_some() || node.outage.is_some())
             || wanted.map(|(_, count)| count).sum::<u64>() > 0
         {
             Verdict::Incomplete

@@ -28,6 +28,14 @@ impl fmt::Display for Summary {
                 writeln!(f, "evidence   node \"{}\": {problem}", node.name)?;
             }
         }
+        for (node, outage) in self.nodes.iter().filter_map(|node| Some((node, node.outage?))) {
+            writeln!(f, "gone       node \"{}\" {}", node.name, outage.told(self.run_start_ns))?;
+            writeln!(
+                f,
+                "           What was replayed since then is no test of the router: read the node's log, restore the pair, \
+                 and replay again."
+            )?;
+        }
         for (reason, count) in &self.not_sent {
             writeln!(f, "not sent   {count} {reason}: {}", reason.meaning())?;
         }
@@ -35,12 +43,7 @@ impl fmt::Display for Summary {
             writeln!(f, "refused    {} sessions of user \"{}\": {}", refused.sessions, refused.user, refused.answer)?;
         }
         if !self.refused.is_empty() {
-            f.write_str(
-                "           Let the router and the nodes accept these users from this machine, and give their ",
-            )?;
-            let places =
-                if self.router.starts_with("mysql:") { "~/.my.cnf or MYSQL_PWD" } else { "PGPASSWORD or PGPASSFILE" };
-            writeln!(f, "passwords in the router's URL, {places}.")?;
+            writeln!(f, "           {}", self.remedy())?;
         }
         if self.lost_sessions > 0 {
             writeln!(
@@ -87,6 +90,14 @@ impl Summary {
                 self.replayer_late_share() * 100.0,
                 Self::UNSOUND * 100.0
             ),
+            Verdict::Incomplete if self.gave_up_after_ns.is_some() => {
+                let seconds = self.gave_up_after_ns.unwrap_or(0) as f64 / 1e9;
+                writeln!(
+                    f,
+                    "INCOMPLETE the router had not answered any session for {seconds:.0} s though some waited, so the replay was \
+                     given up: read the router's log; --give-up-after waits longer"
+                )
+            }
             Verdict::Incomplete if self.stopped => {
                 writeln!(f, "INCOMPLETE the replay was stopped; what was done until then is in the run")
             }
@@ -96,6 +107,34 @@ impl Summary {
             Verdict::Refused => writeln!(f, "REFUSED    no session could be started"),
         }
     }
+}
+
+impl Summary {
+    /// What to do about sessions that could not be started.
+    fn remedy(&self) -> String {
+        if self.nodes.iter().any(|node| node.outage.is_some()) {
+            return "A node was gone: see above.".to_owned();
+        }
+        if self.refused.iter().all(|user| user.answer.starts_with("cannot connect")) {
+            return "See that the router runs and listens at this address, and read its log.".to_owned();
+        }
+        if !self.refused.iter().any(|user| is_about_the_user(&user.answer)) {
+            return "The router's log and those of the nodes say more.".to_owned();
+        }
+        let places =
+            if self.router.starts_with("mysql:") { "~/.my.cnf or MYSQL_PWD" } else { "PGPASSWORD or PGPASSFILE" };
+        format!(
+            "Let the router and the nodes accept these users from this machine, and give their passwords in the router's URL, \
+             {places}."
+        )
+    }
+}
+
+/// True where an answer is about who may log in: PostgreSQL's classes 28 and 3D and `insufficient_privilege`; MySQL's access
+/// denied and unknown database.
+fn is_about_the_user(answer: &str) -> bool {
+    const CODES: [&str; 7] = ["SQLSTATE 28", "SQLSTATE 3D", "SQLSTATE 42501", "(1044)", "(1045)", "(1049)", "(1698)"];
+    CODES.iter().any(|code| answer.contains(code)) || answer.contains("authentication") || answer.contains("password")
 }
 
 fn positions(f: &mut fmt::Formatter<'_>, node: &NodeRun) -> fmt::Result {

@@ -10,7 +10,7 @@ use splitproof_replay::clock::{Clock, Speed, Timetable};
 use splitproof_replay::output::Note;
 use splitproof_replay::pair::{Pair, Passwords};
 use splitproof_replay::session::queue::{Backlog, queue};
-use splitproof_replay::session::{Ended, Scene, Stop, Task};
+use splitproof_replay::session::{Ended, Patience, Scene, Stop, Task};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -28,6 +28,7 @@ pub fn scene<C: Clock>(server: &Server, clock: C, speed: Speed) -> Arc<Scene<C>>
     let url = format!("postgresql://app@{}/shop", server.address);
     let text = format!(
         "engine = \"postgresql\"\n[router]\nurl = \"{url}\"\n[[node]]\nname = \"a\"\nrole = \"primary\"\nurl = \"{url}\"\n\
+         evidence = \"none\"\n[[node]]\nname = \"b\"\nrole = \"replica\"\nurl = \"postgresql://app@127.0.0.1:1/shop\"\n\
          evidence = \"none\"\n"
     );
     Arc::new(Scene {
@@ -38,6 +39,7 @@ pub fn scene<C: Clock>(server: &Server, clock: C, speed: Speed) -> Arc<Scene<C>>
         only: None,
         shared: Shared::new(Engine::Postgresql),
         keys: Mutex::new(HashMap::new()),
+        patience: Patience::default(),
     })
 }
 

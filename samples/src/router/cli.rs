@@ -47,7 +47,7 @@ pub struct Cli {
     /// Writes every decision to this file, as JSON lines.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Lists the faults and ends.
+    /// Lists the faults, those of --engine where it is given, and ends.
     #[arg(long)]
     list_faults: bool,
 }
@@ -56,11 +56,16 @@ impl Cli {
     /// Does what the command line says.
     pub fn run(self) -> anyhow::Result<()> {
         if self.list_faults {
-            return list();
+            return list(self.engine);
         }
         let (Some(engine), Some(primary)) = (self.engine, self.primary) else {
             bail!("--engine and --primary are needed");
         };
+        for address in [&primary].into_iter().chain(&self.replica).chain(&self.control) {
+            if !is_address(address) {
+                bail!("{address} is no address of a server: write HOST:PORT");
+            }
+        }
         let addresses: Vec<String> = [primary].into_iter().chain(self.replica).collect();
         if !self.control.is_empty() && self.control.len() != addresses.len() {
             bail!("{} servers and {} control addresses: give one for each server", addresses.len(), self.control.len());
@@ -82,10 +87,16 @@ impl Cli {
     }
 }
 
-fn list() -> anyhow::Result<()> {
+/// True for `HOST:PORT`.
+fn is_address(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0))
+}
+
+/// Lists the faults: those of one engine, where it is given.
+fn list(engine: Option<Engine>) -> anyhow::Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
-    for fault in Fault::ALL {
+    for fault in Fault::ALL.iter().filter(|fault| engine.is_none_or(|engine| fault.engines().contains(&engine))) {
         let engines: Vec<&str> = fault.engines().iter().map(|engine| engine.name()).collect();
         match writeln!(out, "{fault:<30} {:<17} {}", engines.join(","), fault.what()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),

@@ -182,8 +182,29 @@ fn a_router_that_refuses_the_user_or_is_not_there_is_named() {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let trace = stage.trace("small-again", "shop", &["SELECT 1"]);
     let ended = text(&stage, &trace, &pair.replace(&port, &format!("127.0.0.1:{nobody}/")));
-    ended.expect(2, &[]);
-    assert!(ended.stdout.contains("REFUSED") && ended.stdout.contains("refused"), "{ended:?}");
+    ended.expect(2, &["the router at ", "cannot connect", "see that it runs and listens there"]);
+}
+
+#[test]
+fn a_node_that_dies_during_the_replay_is_told_and_the_run_not_judged() {
+    let mut stage = stage();
+    stage.fresh("", Backends::Taps);
+    let run = stage.path("bereaved");
+    let replay = stage.replay(&stage.sandbox.pair_toml(), &stage.path("window"), &run, &[]);
+    std::thread::sleep(Duration::from_secs(4));
+    stage.sandbox.replica().stop(Stop::Fast).unwrap();
+    let ended = replay.end();
+    ended.expect(1, &[]);
+    let summary = ended.json();
+    let since = summary["nodes"][1]["outage"]["since_ns"].as_i64().unwrap() - summary["run_start_ns"].as_i64().unwrap();
+    assert!((1_000_000_000..12_000_000_000).contains(&since), "{summary}");
+    assert!(summary["nodes"][0].get("outage").is_none(), "{summary}");
+    let compared = tools::run("analyze", ["compare".as_ref(), run.as_os_str(), run.as_os_str()]);
+    compared.expect(2, &[]);
+    for part in ["COULD NOT JUDGE", "nodes_gone is 1", "node replica stopped answering", "did not come back"] {
+        assert!(compared.stdout.contains(part), "{part}: {compared:?}");
+    }
+    stage.sandbox.up().unwrap();
 }
 
 #[test]

@@ -70,7 +70,8 @@ async fn a_pair_is_told_from_what_is_none(sandbox: &Sandbox, pair: &Pair) {
 async fn refusals_say_what_to_do_and_never_the_password(sandbox: &Sandbox) {
     let text = format!(
         "engine = \"mysql\"\n[router]\nurl = \"mysql://127.0.0.1:1\"\n[[node]]\nname = \"a\"\nrole = \"primary\"\n\
-         evidence = \"none\"\nurl = \"mysql://nobody:wrongword@127.0.0.1:{}\"\n",
+         evidence = \"none\"\nurl = \"mysql://nobody:wrongword@127.0.0.1:{}\"\n\
+         [[node]]\nname = \"b\"\nrole = \"replica\"\nevidence = \"none\"\nurl = \"mysql://nobody@127.0.0.1:2\"\n",
         sandbox.ports().primary
     );
     let pair = Pair::parse("pair.toml".as_ref(), &text).unwrap();
@@ -161,7 +162,8 @@ async fn positions_follow_the_transactions_and_a_promotion() {
         stop.send(()).ok();
     }
     for task in running {
-        assert_eq!(task.await.unwrap().failed, 0);
+        let (cost, outage) = task.await.unwrap();
+        assert_eq!((cost.failed, outage), (0, None));
     }
     while let Some(sample) = samples.recv().await {
         all.push(sample);

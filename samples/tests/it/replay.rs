@@ -269,6 +269,7 @@ pub fn direct(sandbox: &Sandbox, trace: &Path, run: &Path) -> Order {
         only: Only::All,
         allow_recorded_server: true,
         sample_every: Duration::from_millis(10),
+        give_up_after: Duration::from_secs(60),
     }
 }
 

@@ -48,10 +48,17 @@ impl Router {
     /// Waits until the router lets us in.
     pub async fn reach(&self) -> Result<(), CheckError> {
         let mut problem = String::new();
+        let mut listens = false;
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 tokio::time::sleep(BETWEEN).await;
             }
+            // What refuses a connection and what refuses a user want another remedy.
+            if let Err(error) = TcpStream::connect(self.url.address()).await {
+                problem = format!("cannot connect: {error}");
+                continue;
+            }
+            listens = true;
             let reached = match self.url.engine() {
                 Engine::Postgresql => self.connect().await.map(|mut connection| connection.leave()),
                 Engine::Mysql => mysql::knock(self).await,
@@ -60,6 +67,9 @@ impl Router {
                 Ok(()) => return Ok(()),
                 Err(error) => problem = error,
             }
+        }
+        if !listens {
+            return Err(CheckError::NoRouter { router: self.url.to_string(), problem });
         }
         Err(CheckError::Router {
             router: self.url.to_string(),

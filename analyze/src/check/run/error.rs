@@ -63,7 +63,17 @@ pub enum CheckError {
         /// How long was waited.
         seconds: u64,
     },
-    /// The router does not answer.
+    /// The router is not there.
+    #[error(
+        "the router at {router}: {problem}; see that it runs and listens there, and that router.url in pair.toml names it"
+    )]
+    NoRouter {
+        /// Its address.
+        router: String,
+        /// What the system said.
+        problem: String,
+    },
+    /// The router lets nobody in.
     #[error(
         "the router at {router} does not let {user} into database \"{database}\": {problem}; check the router's users and the \
          password, and that {user} has all rights to the database"

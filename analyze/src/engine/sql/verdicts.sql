@@ -27,6 +27,8 @@ SELECT coalesce(c.shape, b.shape) AS shape,
          WHEN b.tainted IS NOT NULL OR c.tainted IS NOT NULL THEN 'tainted'
          WHEN b.history <> c.history THEN 'order'
          WHEN b.concurrent OR c.concurrent THEN 'concurrent'
+         WHEN b.lacks_state AND NOT c.lacks_state THEN 'state_baseline'
+         WHEN c.lacks_state THEN 'state_candidate'
          WHEN coalesce(b.destination, 'unseen') IN ('unseen', 'ambiguous')
               OR coalesce(c.destination, 'unseen') IN ('unseen', 'ambiguous') THEN 'unplaced'
          WHEN b.staleness = 'unknown' OR c.staleness = 'unknown' THEN 'undecided'

@@ -21,10 +21,10 @@ Examples:
 
 Exit codes:
   0  replayed
-  1  replayed, but unsound (the replayer was late too often) or incomplete (stopped, or sessions refused or lost);
-     the summary says which
+  1  replayed, but unsound (the replayer was late too often) or incomplete (stopped, sessions refused or lost, or a node
+     or the router stopped answering); the summary says which
   2  the command line, the trace or pair.toml cannot be used, the pair is not as pair.toml says, or the router
-     refused every session"
+     is not there or refused every session"
 )]
 pub struct Args {
     /// Directory of the trace
@@ -57,6 +57,11 @@ pub struct Args {
     /// Milliseconds between samples of each node's replication position
     #[arg(long, value_name = "MS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     sample_every: u64,
+
+    /// Give up when no session has been answered for so many seconds though some wait, and for as long as the longest request
+    /// took when it was recorded
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    give_up_after: u64,
 
     /// How the summary is printed
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -96,6 +101,7 @@ impl Args {
             },
             allow_recorded_server: self.allow_recorded_server,
             sample_every: Duration::from_millis(self.sample_every),
+            give_up_after: Duration::from_secs(self.give_up_after),
         })
     }
 }

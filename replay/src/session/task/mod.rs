@@ -14,7 +14,7 @@ use super::gate::{Decision, Gate};
 use super::late::History;
 use super::login::{Login, login};
 use super::queue::Queue;
-use super::{NotSent, Stop};
+use super::{NotSent, Patience, Stop};
 use crate::clock::{Clock, Timetable};
 use crate::output::Note;
 use crate::pair::{Keyring, Pair, Passwords};
@@ -41,6 +41,8 @@ pub struct Scene<C> {
     pub shared: Shared,
     /// Cancel keys of the sessions that are connected, by recorded session.
     pub keys: Mutex<HashMap<u64, CancelKey>>,
+    /// Whether anybody is answered.
+    pub patience: Patience,
 }
 
 /// What became of a session.
@@ -186,7 +188,12 @@ impl<C: Clock> Task<C> {
         let tag = |history: &History, at_ns| {
             recorded.then(|| Tag { seq: first.seq, due_ns, late_cause: history.cause(due_ns, at_ns) })
         };
-        let stream = match TcpStream::connect(router.address()).await {
+        let stream = scene.patience.during(&scene.clock, TcpStream::connect(router.address()));
+        let stream = tokio::select! {
+            stream = stream => stream,
+            () = self.stop.grace_over() => Err(std::io::Error::other("stopped")),
+        };
+        let stream = match stream {
             Ok(stream) => stream,
             Err(error) => {
                 let refused = Refused::Unreachable(format!("cannot connect: {error}"));
@@ -235,7 +242,7 @@ impl<C: Clock> Task<C> {
             recorded.then_some(Tag { seq: first.seq, due_ns, late_cause: cause })
         });
         let started = tokio::select! {
-            started = started => started,
+            started = scene.patience.during(&scene.clock, started) => started,
             () = self.stop.grace_over() => Err(Refused::Unreachable("stopped".to_owned())),
         };
         match started {
@@ -266,6 +273,7 @@ impl<C: Clock> Task<C> {
 
     /// Sends the session's requests until there are no more, and ends the connection.
     async fn requests<W: Wire>(&mut self, connection: &mut W, mut next: Option<Request>) {
+        let scene = Arc::clone(&self.scene);
         let end = loop {
             let request = match next.take().or_else(|| self.queue.ready()) {
                 Some(request) => request,
@@ -288,7 +296,7 @@ impl<C: Clock> Task<C> {
             None | Some(End::Stopped) => {
                 tokio::select! {
                     // What goes wrong now is in the rows, as unfinished requests.
-                    _ = connection.until_ready() => {}
+                    _ = scene.patience.during(&scene.clock, connection.until_ready()) => {}
                     () = self.stop.grace_over() => {}
                 }
                 connection.leave();
@@ -365,9 +373,11 @@ impl<C: Clock> Task<C> {
         let written_ns = if due_ns.is_some() { self.scene.clock.now_ns() } else { sent_ns };
         self.history.sent(sent_ns, written_ns, cause, request.duration_ns);
         self.previous = Some(Previous::of(request));
+        let scene = &self.scene;
+        scene.patience.sent(request.duration_ns);
         tokio::select! {
             biased;
-            completed = connection.complete(request) => Ok(completed?),
+            completed = scene.patience.during(&scene.clock, connection.complete(request)) => Ok(completed?),
             () = self.stop.grace_over() => Err(End::Stopped),
         }
     }
@@ -413,7 +423,7 @@ impl<C: Clock> Task<C> {
     async fn wait_for_answer<W: Wire>(&mut self, connection: &mut W) -> Result<(), End> {
         tokio::select! {
             biased;
-            result = connection.until_ready() => result?,
+            result = self.scene.patience.during(&self.scene.clock, connection.until_ready()) => result?,
             () = self.stop.grace_over() => return Err(End::Stopped),
         }
         self.history.answered(self.scene.clock.now_ns());
