@@ -34,6 +34,9 @@ struct Runs {
     place: PathBuf,
 }
 
+/// What is done to a pair.
+type Change = fn(&Sandbox);
+
 impl Runs {
     fn new(home: &Path) -> Self {
         let path = |name: &str| home.join(format!("bodies-{name}"));
@@ -41,7 +44,7 @@ impl Runs {
     }
 
     /// Each run with what is done to the pair before it.
-    fn each(&self) -> [(&Path, fn(&Sandbox)); 3] {
+    fn each(&self) -> [(&Path, Change); 3] {
         [
             (&self.before, |_| ()),
             (&self.changed, |sandbox| {
