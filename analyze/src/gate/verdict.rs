@@ -121,9 +121,10 @@ impl Verdict {
         let check = |condition| check(condition, metrics, unmeasured);
         let mut conditions: Vec<Checked> = gate.conditions.iter().map(check).collect();
         conditions.sort_by_key(|checked| match checked.status {
-            Status::Broken => 0,
-            Status::Unmeasured => 1,
-            Status::Held => 2,
+            Status::Broken if checked.voids_the_run() => 0,
+            Status::Broken => 1,
+            Status::Unmeasured => 2,
+            Status::Held => 3,
         });
         let decision = match conditions.first().map(|checked| checked.status) {
             Some(Status::Broken) if conditions.iter().any(Checked::voids_the_run) => Decision::CouldNotJudge,
@@ -199,6 +200,7 @@ mod tests {
         for gone in ["nodes_gone", "nodes_gone_baseline"] {
             let verdict = judge(&[("write_leakage", 3.0), ("mismatches", 0.0), (gone, 1.0)]);
             assert_eq!(verdict.decision, Decision::CouldNotJudge);
+            assert_eq!(verdict.conditions[0].condition.metric, gone, "what decides is said first");
         }
     }
 

@@ -59,6 +59,14 @@ impl fmt::Display for Summary {
                 "memory     the queues were full and no session got on, {times} times; more was read all the same"
             )?;
         }
+        if let Some(ns) = self.gave_up_after_ns {
+            writeln!(
+                f,
+                "gave up    the router had not answered any session for {:.0} s though some waited: read its log; \
+                 --give-up-after waits longer",
+                ns as f64 / 1e9
+            )?;
+        }
         self.conclusion(f)
     }
 }
@@ -90,15 +98,7 @@ impl Summary {
                 self.replayer_late_share() * 100.0,
                 Self::UNSOUND * 100.0
             ),
-            Verdict::Incomplete if self.gave_up_after_ns.is_some() => {
-                let seconds = self.gave_up_after_ns.unwrap_or(0) as f64 / 1e9;
-                writeln!(
-                    f,
-                    "INCOMPLETE the router had not answered any session for {seconds:.0} s though some waited, so the replay was \
-                     given up: read the router's log; --give-up-after waits longer"
-                )
-            }
-            Verdict::Incomplete if self.stopped => {
+            Verdict::Incomplete if self.stopped && self.gave_up_after_ns.is_none() => {
                 writeln!(f, "INCOMPLETE the replay was stopped; what was done until then is in the run")
             }
             Verdict::Incomplete => {
