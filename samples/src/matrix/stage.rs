@@ -75,7 +75,9 @@ impl Stage {
         let report = candidate.with_extension("json");
         let mut compare = tool("analyze")?;
         compare.arg("compare").args([baseline, candidate]).arg("--json").arg(&report);
-        output(compare, 1)?;
+        let _ = std::fs::remove_file(&report);
+        // On a busy machine latencies may not be judged (2); the report with the findings is there all the same.
+        output(compare, 2)?;
         finding::read(&report)
     }
 }

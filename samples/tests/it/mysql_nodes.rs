@@ -71,8 +71,9 @@ async fn refusals_say_what_to_do_and_never_the_password(sandbox: &Sandbox) {
     let text = format!(
         "engine = \"mysql\"\n[router]\nurl = \"mysql://127.0.0.1:1\"\n[[node]]\nname = \"a\"\nrole = \"primary\"\n\
          evidence = \"none\"\nurl = \"mysql://nobody:wrongword@127.0.0.1:{}\"\n\
-         [[node]]\nname = \"b\"\nrole = \"replica\"\nevidence = \"none\"\nurl = \"mysql://nobody@127.0.0.1:2\"\n",
-        sandbox.ports().primary
+         [[node]]\nname = \"b\"\nrole = \"replica\"\nevidence = \"none\"\nurl = \"mysql://nobody:wrongword@127.0.0.1:{}\"\n",
+        sandbox.ports().primary,
+        sandbox.ports().replica
     );
     let pair = Pair::parse("pair.toml".as_ref(), &text).unwrap();
     let error = control::connect(&pair, &passwords()).await.unwrap_err().to_string();

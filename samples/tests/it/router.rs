@@ -129,12 +129,12 @@ fn what_cannot_work_is_said_at_the_start() {
         let all = [&["--engine", "postgresql", "--primary", "127.0.0.1:1", "--replica", "127.0.0.1:2"], more].concat();
         tools::run("router", all)
     };
-    start(&["--config", file]).expect(1, &["router.yaml", "regex parse error"]);
-    start(&["--config", "/no/such.yaml"]).expect(1, &["/no/such.yaml", "No such file"]);
-    start(&["--fault", "no-such-fault"]).expect(1, &["no-such-fault", "--list-faults"]);
-    start(&["--fault", "found-rows-elsewhere"]).expect(1, &["makes no sense on postgresql"]);
-    start(&["--control", "127.0.0.1:1"]).expect(1, &["give one for each server"]);
-    start(&["--listen", "nowhere"]).expect(1, &["cannot listen on nowhere"]);
+    start(&["--config", file]).expect(2, &["router.yaml", "regex parse error"]);
+    start(&["--config", "/no/such.yaml"]).expect(2, &["/no/such.yaml", "No such file"]);
+    start(&["--fault", "no-such-fault"]).expect(2, &["no-such-fault", "--list-faults"]);
+    start(&["--fault", "found-rows-elsewhere"]).expect(2, &["makes no sense on postgresql"]);
+    start(&["--control", "127.0.0.1:1"]).expect(2, &["give one for each server"]);
+    start(&["--listen", "nowhere"]).expect(2, &["cannot listen on nowhere"]);
 }
 
 #[test]

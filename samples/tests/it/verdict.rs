@@ -148,6 +148,7 @@ pub struct Judged {
 impl Verdict {
     /// Compares two runs as the demo does; `place` is where the reports go.
     pub fn of(baseline: &Path, candidate: &Path, place: &Path) -> Self {
+        let _ = std::fs::remove_dir_all(place);
         std::fs::create_dir_all(place).unwrap();
         let (json, requests, gate) = (place.join("report.json"), place.join("requests"), tools::sample("gate.yaml"));
         let ended = tools::run(
@@ -164,8 +165,9 @@ impl Verdict {
                 requests.as_os_str(),
             ],
         );
-        let code = ended.code.filter(|code| (0..=1).contains(code)).unwrap_or_else(|| panic!("{ended:?}"));
-        let report = std::fs::read_to_string(&json).unwrap();
+        // On a busy machine latencies may not be judged (2); the report is there all the same.
+        let code = ended.code.filter(|code| (0..=2).contains(code)).unwrap_or_else(|| panic!("{ended:?}"));
+        let report = std::fs::read_to_string(&json).unwrap_or_else(|_| panic!("{ended:?}"));
         let report = serde_json::from_str(&report).unwrap_or_else(|error| panic!("{}: {error}", json.display()));
         let (requests, columns) = judged(&requests.join("candidate.parquet"));
         Verdict { code, report, requests, columns }
