@@ -96,9 +96,11 @@ impl Pair {
             let problem = format!("{primaries} nodes have role = \"primary\": a pair has exactly one");
             return Err(field("node".to_owned(), problem));
         }
-        if nodes.iter().all(|node| node.role != Role::Replica) {
-            let problem =
-                "no node has role = \"replica\": reads can only be split where there is one; add a [[node]] for it";
+        // Without evidence nothing is judged: a primary alone is then a replay straight into a server.
+        let judged = nodes.iter().any(|node| node.evidence != EvidenceSource::None);
+        if judged && nodes.iter().all(|node| node.role != Role::Replica) {
+            let problem = "no node has role = \"replica\": reads can only be split where there is one; add a [[node]] for it, or \
+                           give the primary evidence = \"none\" to replay into it without a judgement";
             return Err(field("node".to_owned(), problem.to_owned()));
         }
         if let Some(Clash { node, key, problem }) = addresses::clash(&router, &nodes) {
@@ -223,6 +225,12 @@ user = "app"
     fn a_pair_has_a_replica() {
         let (alone, _) = GOOD.split_once("[[node]]\nname = \"standby\"").unwrap();
         assert!(fails(alone).starts_with("pair.toml: node: no node has role = \"replica\""), "{}", fails(alone));
+        let unwatched = alone.replace("evidence = \"tap\"\ntap = \"127.0.0.1:6432\"", "evidence = \"none\"");
+        assert_eq!(
+            Pair::parse("pair.toml".as_ref(), &unwatched).map(|pair| pair.nodes.len()).ok(),
+            Some(1),
+            "{unwatched}"
+        );
     }
 
     #[test]
