@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// Bytes that are read together.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 1 << 18;
 
 /// What has been read of a stream and is not used yet. Records are handed out where they stand, without a copy.
 pub(super) struct Buffer {
