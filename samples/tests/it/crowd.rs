@@ -104,8 +104,12 @@ fn attributed(sandbox: &mut Sandbox, home: &Path, backends: Backends, pair: &str
     println!("{engine}: {needed} requests of {SESSIONS} sessions, {known} attributed, {} of them wrongly", wrong.len());
     assert_eq!(needed, SESSIONS * u64::from(STATEMENTS + 1));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // On a busy machine statements overlap for so long that some stay open; a log does not tell at all when a statement ended.
-    let least = if backends == Backends::Taps { needed * 3 / 4 } else { needed / 4 };
+    // On MariaDB statements overlap for so long on a busy machine that some stay open; a log does not tell at all when one ended.
+    let least = match (engine, backends) {
+        (Engine::Postgresql, _) => needed * 999 / 1000,
+        (Engine::Mysql, Backends::Taps) => needed * 3 / 4,
+        (Engine::Mysql, Backends::Nodes) => needed / 4,
+    };
     assert!(known >= least, "{known} of {needed} attributed");
     let replica = verdict.requests.iter().filter(|request| request.nodes.iter().any(|node| node != "primary")).count();
     assert!(replica > 500, "{replica} reads ran on the replica, so that there was something to tell apart");
