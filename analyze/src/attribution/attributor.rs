@@ -273,8 +273,9 @@ impl Attributor {
         if self.links.pinning() != Pinning::Session {
             return Ok(false);
         }
-        for (id, sessions) in graph.suspects(&self.links, TOLERANCE_NS) {
-            let Some(seen) = self.executions.get_mut(&id).filter(|seen| !seen.narrowed) else { continue };
+        let is_new = |id| self.executions.get(&id).is_some_and(|seen| !seen.narrowed);
+        for (id, sessions) in graph.suspects(&self.links, TOLERANCE_NS, is_new) {
+            let Some(seen) = self.executions.get_mut(&id) else { continue };
             seen.narrowed = true;
             let (backend, at_ns) = ((seen.node, seen.execution.session), seen.execution.start_ns);
             if let Some(session) = self.links.narrow(backend, &sessions, at_ns) {

@@ -110,8 +110,13 @@ impl Graph {
         graph
     }
 
-    /// Per execution the sessions that can have caused it, be it the first of a request on its node or a further one.
-    pub(super) fn suspects(&self, links: &Links, tolerance_ns: i64) -> Vec<(u64, BTreeSet<u64>)> {
+    /// Per new execution the sessions that can have caused it, be it the first of a request on its node or a further one.
+    pub(super) fn suspects(
+        &self,
+        links: &Links,
+        tolerance_ns: i64,
+        is_new: impl Fn(u64) -> bool,
+    ) -> Vec<(u64, BTreeSet<u64>)> {
         let within = |ran: &Ran, slack: i64| {
             let before = self.asked.iter().take_while(|asked| asked.start_ns <= ran.start_ns.saturating_add(slack));
             let may = |request: &&Asked| {
@@ -123,7 +128,7 @@ impl Graph {
             let exact = within(ran, 0);
             (ran.id, if exact.is_empty() { within(ran, tolerance_ns) } else { exact })
         };
-        self.ran.iter().filter(|ran| ran.ready).map(suspects).collect()
+        self.ran.iter().filter(|ran| ran.ready && is_new(ran.id)).map(suspects).collect()
     }
 
     /// A request that links leave without any execution though one fits that no other request claims: the links are wrong.
