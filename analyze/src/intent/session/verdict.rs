@@ -132,6 +132,10 @@ impl Session {
                 pin: self.tables_locked.then_some(Pin::TableLocks),
                 ..Verdict::new(Intent::Same, Reason::TableLocks)
             },
+            // Only the node on which the session drew the value knows it, and that can only be the primary.
+            _ if matches!(statement.reason, Reason::SequenceValue(_)) => {
+                Verdict { on_primary: true, ..Verdict::new(Intent::Same, statement.reason.clone()) }
+            }
             Class::Read | Class::Either => Verdict {
                 either: statement.class == Class::Either,
                 ..Verdict::new(Intent::Replica, statement.reason.clone())
