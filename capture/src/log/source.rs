@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::input::Input;
+use super::input::{Input, Reached};
 use super::records::Records;
 use super::unread::{Places, Unread};
 use super::{Error, Format, Settings, Statistics};
@@ -135,6 +135,7 @@ fn run(
         first_ns: None,
         unread: &mut unread,
         path: PathBuf::new(),
+        reached: Reached::default(),
         unit: format.unit(),
         place: 0,
     };
@@ -149,9 +150,11 @@ fn run(
         let before_ns = records.statistics.last_ns;
         records.first_ns = None;
         records.path = input.path().to_owned();
+        records.reached = input.reached();
         reader.read(&mut input, &mut records);
-        records.statistics.lines += input.lines();
-        records.pace.next_file(input.taken());
+        let read = input.reached();
+        records.statistics.lines += read.lines;
+        records.pace.next_file(read.taken);
         records.statistics.bytes = records.pace.done;
         records.damaged.extend(input.damage());
         records.unread.end_of_file();

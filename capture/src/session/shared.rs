@@ -96,7 +96,7 @@ impl Shared {
 
     /// The one copy of a user, database, application or address. Bytes that are not UTF-8 are replaced.
     pub fn intern(&self, name: &[u8]) -> Arc<str> {
-        let name = String::from_utf8_lossy(name);
+        let name = utf8(name);
         let mut names = lock(&self.0.names);
         match names.get(name.as_ref()) {
             Some(known) => Arc::clone(known),
@@ -115,7 +115,7 @@ impl Shared {
 
     /// The same for a session that reads its texts in its own way (`sql_mode`).
     pub(crate) fn text_in(&self, bytes: &[u8], dialect: Dialect) -> Text {
-        let sent = String::from_utf8_lossy(bytes);
+        let sent = utf8(bytes);
         let masked = dialect.mask_password(&sent);
         // The raw bytes of a statement that holds a password would give it away.
         let raw = (matches!(sent, Cow::Owned(_)) && matches!(masked, Cow::Borrowed(_))).then(|| Arc::from(bytes));
@@ -137,6 +137,11 @@ impl Shared {
     pub(super) fn cancel_target(&self, process_id: i32, secret: &[u8]) -> Option<u64> {
         lock(&self.0.cancel_keys).get(&key(process_id, secret)).copied()
     }
+}
+
+/// Text, with U+FFFD in place of what is no UTF-8. Nearly all is, and finding that out is faster than the replacement.
+fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 fn key(process_id: i32, secret: &[u8]) -> u64 {
