@@ -1,5 +1,6 @@
 //! Recording from server logs.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use splitproof_capture::log::{Control, Ended, Source};
@@ -12,7 +13,7 @@ use super::progress::Progress;
 use super::redact::left_out;
 use super::series::{Rotation, Series};
 use super::sink::Watched;
-use super::stop;
+use super::stop::{self, STOPPED};
 use super::summary::{Summary, moment};
 
 /// Records until the files end or until told to stop, and prints the summary.
@@ -31,11 +32,12 @@ pub fn run(plan: Log) -> anyhow::Result<Done> {
 
     let progress = Progress::start();
     let show = move |state: splitproof_capture::log::Progress<'_>| progress.log(state);
-    let control = Control { stop: Some(stop), progress: Some(Box::new(show)) };
+    let control = Control { stop: Some(stop.clone()), progress: Some(Box::new(show)) };
     let ended = source.run(&shared, &mut sink, control)?;
-    let (manifest, _) = sink.finish(&ended.losses)?;
+    let (manifest, _) = sink.finish(&ended.losses, stop.load(Ordering::Relaxed))?;
 
     let mut problems = problems(&source, &ended, &manifest);
+    problems.extend(manifest.stopped.then(|| STOPPED.to_owned()));
     problems.extend(left_out(&manifest));
     Summary::new(&output.dir, &manifest, &problems).log(&ended).print(output.json)?;
     Ok(Done::from_problems(&problems))
