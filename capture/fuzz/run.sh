@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the fuzz targets with the stable compiler and runs them one after another, nicely. README.md says what it needs.
 #   run.sh [TARGET...]      TARGETs: all of targets/ that Cargo.toml names, by default
-# SECONDS_EACH (600): how long each runs. SEEDS: directories to make inputs from. REPORT: a file that gets a line for each target.
+# SECONDS_EACH (600): how long each runs; 0 only builds them and makes the inputs. SEEDS: directories to make inputs from. REPORT: a file that gets a line for each target.
 # CARGO (cargo), CARGO_TARGET_DIR (target), WORK (artifacts): where inputs and findings go.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -25,6 +25,7 @@ mkdir -p "$work"
 # shellcheck disable=SC2086 # several directories
 "$binaries/examples/seeds" "$work/seeds" $seeds
 
+[ "$each" -gt 0 ] || exit 0
 for target in "${targets[@]}"; do
     mkdir -p "$work/corpus/$target" "$work/found/$target" "$work/seeds/$target"
     log=$work/$target.log
@@ -42,7 +43,7 @@ for target in "${targets[@]}"; do
         [ "$status" -eq 0 ] || crashes=$((crashes + 1))
         left=$((began + each - $(date +%s)))
     done
-    cover=$(grep -o 'cov: [0-9]* ft: [0-9]*' "$log" | tail -1)
+    cover=$(grep -o 'cov: [0-9]* ft: [0-9]*' "$log" | tail -1 || true)
     cpu=$(awk '{ sum += $1 + $2 } END { printf "%.0f", sum }' "$work/$target.cpu")
     rm "$work/$target.cpu"
     echo "$target executions=$executed ${cover//: /=} crashes=$crashes wall_s=$(($(date +%s) - began)) cpu_s=$cpu" | tee -a "$report"

@@ -1,6 +1,5 @@
 //! Recording from server logs.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use splitproof_capture::log::{Control, Ended, Source};
@@ -32,9 +31,9 @@ pub fn run(plan: Log) -> anyhow::Result<Done> {
 
     let progress = Progress::start();
     let show = move |state: splitproof_capture::log::Progress<'_>| progress.log(state);
-    let control = Control { stop: Some(stop.clone()), progress: Some(Box::new(show)) };
+    let control = Control { stop: Some(stop), progress: Some(Box::new(show)) };
     let ended = source.run(&shared, &mut sink, control)?;
-    let (manifest, _) = sink.finish(&ended.losses, stop.load(Ordering::Relaxed))?;
+    let (manifest, _) = sink.finish(&ended.losses, ended.stopped)?;
 
     let mut problems = problems(&source, &ended, &manifest);
     problems.extend(manifest.stopped.then(|| STOPPED.to_owned()));

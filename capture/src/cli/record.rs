@@ -131,6 +131,7 @@ fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<
             moment(overlap.before_ns)
         ));
     }
+    problems.extend(statistics.contradiction().map(|what| format!("the counts do not agree: {what}")));
     let losses = &manifest.table.losses;
     let others = losses.get(Loss::OtherEngine);
     if others > 0 {

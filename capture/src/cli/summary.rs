@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use splitproof_capture::log;
-use splitproof_capture::packets::Statistics;
+use splitproof_capture::packets::{Counts, Statistics};
 use splitproof_capture::tap::Counters;
 use splitproof_capture::trace::{Encrypted, Losses, Manifest, Window};
 
@@ -44,6 +44,12 @@ pub struct Summary<'a> {
 struct Packets {
     read: u64,
     used: u64,
+    /// Of the TCP connections that were asked for: each byte was delivered, cut off, repeated, or came after the end.
+    payload_bytes: u64,
+    delivered_bytes: u64,
+    cut_bytes: u64,
+    repeated_bytes: u64,
+    after_close_bytes: u64,
 }
 
 /// What was relayed, when the source is a tap.
@@ -119,7 +125,17 @@ impl<'a> Summary<'a> {
 
     /// Adds what was read.
     pub fn packets(mut self, statistics: &Statistics) -> Self {
-        self.packets = Some(Packets { read: statistics.packets, used: statistics.used });
+        let &Statistics { packets, used, payload_bytes, after_close_bytes, streams, .. } = statistics;
+        let Counts { delivered: delivered_bytes, cut: cut_bytes, repeated: repeated_bytes, .. } = streams;
+        self.packets = Some(Packets {
+            read: packets,
+            used,
+            payload_bytes,
+            delivered_bytes,
+            cut_bytes,
+            repeated_bytes,
+            after_close_bytes,
+        });
         self
     }
 
@@ -163,7 +179,11 @@ impl<'a> Summary<'a> {
             }
             write_counts(&mut out, self.window, self.sessions, self.requests)?;
             if let Some(packets) = &self.packets {
-                writeln!(out, "packets   {} read, {} used", packets.read, packets.used)?;
+                let Packets { read, used, payload_bytes, cut_bytes, repeated_bytes, after_close_bytes, .. } = packets;
+                writeln!(out, "packets   {read} read, {used} used")?;
+                let apart =
+                    format!("{repeated_bytes} repeated, {cut_bytes} cut off, {after_close_bytes} after the end");
+                writeln!(out, "payload   {payload_bytes} bytes: {apart}")?;
             }
             if let Some(Connections { accepted, unreachable, broken, client_bytes, server_bytes }) = &self.connections {
                 writeln!(out, "relayed   {accepted} connections ({unreachable} not reachable, {broken} broken)")?;

@@ -42,6 +42,7 @@ pub(super) struct Input {
     /// Bytes taken from the file, compressed as they may be.
     taken: Rc<Cell<u64>>,
     stop: Option<Arc<AtomicBool>>,
+    stopped: bool,
     /// A line that is not whole in the reader's buffer.
     line: Vec<u8>,
     /// Bytes at the start of the reader's buffer that the last line took.
@@ -116,6 +117,7 @@ impl Input {
             reader,
             taken,
             stop,
+            stopped: false,
             line: Vec::new(),
             read: 0,
             lines: 0,
@@ -153,8 +155,8 @@ impl Input {
     }
 
     /// Whether it was told to stop before its end.
-    fn is_stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
     }
 
     /// Why it ended before its end.
@@ -166,7 +168,8 @@ impl Input {
     /// The next bytes, which stay until they are [consumed](Self::consume); none at the end. For formats without lines.
     pub fn fill(&mut self) -> &[u8] {
         self.reader.consume(std::mem::take(&mut self.read));
-        if self.is_over() {
+        self.stopped |= self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if self.stopped || self.damage.is_some() {
             return &[];
         }
         // Not returned at once, since the borrow checker would keep `self` borrowed where it failed.
@@ -242,10 +245,6 @@ impl Input {
         }
         let reached = self.reached();
         Some((Line { bytes: &self.line, cut, ended }, reached))
-    }
-
-    fn is_over(&self) -> bool {
-        self.damage.is_some() || self.is_stopped()
     }
 }
 

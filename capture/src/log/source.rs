@@ -66,6 +66,8 @@ pub struct Ended {
     pub overlapping: Vec<Overlap>,
     /// Where the entries are that could not be read, file by file.
     pub unread: Vec<Unread>,
+    /// It was told to stop before the end of the last file.
+    pub stopped: bool,
 }
 
 /// A file that begins before an earlier one ends: given in the wrong order, or logs of several servers.
@@ -139,6 +141,7 @@ fn run(
         unit: format.unit(),
         place: 0,
     };
+    let mut stopped = false;
     for input in inputs {
         let mut input = match input {
             Ok(input) => input,
@@ -155,13 +158,14 @@ fn run(
         let read = input.reached();
         records.statistics.lines += read.lines;
         records.pace.next_file(read.taken);
+        stopped |= input.is_stopped();
         records.statistics.bytes = records.pace.done;
         records.damaged.extend(input.damage());
         records.unread.end_of_file();
         ended.overlapping.extend(overlap(input.path(), records.first_ns, before_ns));
     }
     reader.finish(&mut records);
-    ended.unread = unread.into_all();
+    (ended.unread, ended.stopped) = (unread.into_all(), stopped);
     ended
 }
 
