@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Ports, Source, Statistics};
+use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Ports, Reason, Source, Statistics};
 use splitproof_capture::session::{self, Sampling, Shared};
 use splitproof_capture::tls::KeyLog;
 use splitproof_capture::trace::{Engine, Loss, Manifest, Options};
@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::redact::left_out;
 use super::series::Series;
 use super::sink::{Deciding, Watched};
-use super::stop;
+use super::stop::{self, STOPPED};
 use super::summary::{Summary, moment};
 use super::watch::{Cpu, Watch};
 
@@ -50,7 +50,8 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     let (decided, open) = sessions(&ports, &keys, sampling);
     let mut watched = Watched::new(series, stop.clone(), output.redact, engine, Arc::clone(&decided));
     let mut progress = Progress::start();
-    let live = matches!(source, Source::Live(_)).then(|| {
+    let is_live = matches!(source, Source::Live(_));
+    let live = is_live.then(|| {
         let watch = Watch::new(&output.dir, long.min_free, !progress.is_seen());
         (watch.status(), watch.ended(), watch)
     });
@@ -60,7 +61,6 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         progress = progress.with(status);
         watched = watched.watching(watch);
     }
-    let shared = Arc::clone(&decided);
     let mut sink = Deciding { watched, decided, told: false };
     let mut assembler = Assembler::new(ports, Limits::default(), open);
     let ended = {
@@ -79,14 +79,16 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         ended
     };
     let budget = ended_by.is_some().then(|| cpu.budget());
-    let (manifest, traces) = sink.watched.finish(&assembler.losses())?;
+    // A live recording ends when it is told to; a file ends by itself.
+    let stopped = !is_live && ended.reason == Reason::Stopped;
+    let (manifest, traces) = sink.watched.finish(&assembler.losses(), stopped)?;
 
     let mut problems = problems(&ended, &manifest, assembler.statistics());
+    problems.extend(manifest.stopped.then(|| STOPPED.to_owned()));
     problems.extend(left_out(&manifest));
     problems.extend(ended_by.and_then(|why| why.get().cloned()));
-    let encrypted = shared.get().map(Shared::encrypted).unwrap_or_default();
     let mut summary = Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics());
-    summary = summary.encrypted(&encrypted).traces(rotates.then_some(traces));
+    summary = summary.traces(rotates.then_some(traces));
     if let Some(budget) = budget {
         summary = summary.cpu(budget);
     }
@@ -129,6 +131,7 @@ fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<
             moment(overlap.before_ns)
         ));
     }
+    problems.extend(statistics.contradiction().map(|what| format!("the counts do not agree: {what}")));
     let losses = &manifest.table.losses;
     let others = losses.get(Loss::OtherEngine);
     if others > 0 {

@@ -20,22 +20,28 @@ pub trait Receiver {
     fn gap(&mut self, at_ns: i64, missing: u64);
 }
 
-/// What a stream met so far.
+/// What a stream met so far. Every byte of its segments is there once: `delivered`, `cut`, `repeated`, or still waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// Bytes handed over.
+    pub delivered: u64,
+    /// Bytes that the snap length cut off, which are in gaps.
+    pub cut: u64,
     /// Bytes that had arrived before, or that arrived too late.
     pub repeated: u64,
     /// Segments that arrived before an earlier one.
     pub early: u64,
     /// Gaps.
     pub gaps: u64,
-    /// Bytes in gaps.
+    /// Bytes in gaps: those that were cut off, and those that were in no segment.
     pub gap_bytes: u64,
 }
 
 impl Counts {
     /// Adds those of another stream.
     pub fn merge(&mut self, other: Counts) {
+        self.delivered += other.delivered;
+        self.cut += other.cut;
         self.repeated += other.repeated;
         self.early += other.early;
         self.gaps += other.gaps;
@@ -176,6 +182,8 @@ impl Stream {
     fn deliver(&mut self, at_ns: i64, seq: u32, payload: &[u8], missing: u32, to: &mut impl Receiver) {
         self.last_ns = at_ns;
         self.next = Some(seq.wrapping_add(payload.len() as u32).wrapping_add(missing));
+        self.counts.delivered += payload.len() as u64;
+        self.counts.cut += u64::from(missing);
         if !payload.is_empty() {
             to.bytes(at_ns, payload);
         }

@@ -10,10 +10,10 @@ use splitproof_capture::trace::{Kind, Reader, Request};
 use crate::server::Server;
 
 /// Something that records, and says when it has begun.
-struct Recorder(Child, BufReader<std::process::ChildStderr>);
+pub struct Recorder(Child, BufReader<std::process::ChildStderr>);
 
 impl Recorder {
-    fn start(command: &mut Command, begun: &str) -> Self {
+    pub fn start(command: &mut Command, begun: &str) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
         let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut line = String::new();
@@ -37,7 +37,7 @@ impl Recorder {
     }
 
     /// Ends it by a signal; what it said on standard output and on standard error.
-    fn end(mut self, signal: &str) -> (String, String, Option<i32>) {
+    pub fn end(mut self, signal: &str) -> (String, String, Option<i32>) {
         self.signal(signal);
         let (mut out, mut err) = (String::new(), String::new());
         self.0.stdout.take().expect("a pipe").read_to_string(&mut out).expect("reads");
@@ -47,8 +47,12 @@ impl Recorder {
 }
 
 fn live(dir: &Path, port: u16, more: &str) -> Command {
+    live_on("lo", dir, port, more)
+}
+
+fn live_on(interface: &str, dir: &Path, port: u16, more: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_splitproof-capture"));
-    let line = format!("live -i lo --port {port}=postgresql --format json -o trace {more}");
+    let line = format!("live -i {interface} --port {port}=postgresql --format json -o trace {more}");
     command.args(line.split_whitespace()).current_dir(dir);
     command
 }
@@ -59,11 +63,16 @@ fn server() -> Option<Server> {
     if server.is_none() {
         crate::skipped(1, "no PostgreSQL server");
     }
+    server.filter(|_| may_capture())
+}
+
+/// False, after a message, where this machine gives no right to capture.
+pub fn may_capture() -> bool {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     if !is_root {
         crate::skipped(1, "no right to capture packets");
     }
-    server.filter(|_| is_root)
+    is_root
 }
 
 impl Server {
@@ -191,6 +200,86 @@ fn a_long_recording_is_rotated_and_every_part_is_whole() {
     assert_eq!(of.first().map(|row| row.kind), Some(Kind::Connect));
     assert_eq!(of.iter().map(|row| row.seq).collect::<Vec<_>>(), (0..of.len() as u32).collect::<Vec<_>>());
     assert!(of.iter().any(|row| row.sql.as_deref() == Some("SELECT 1003")) && of.iter().all(|row| !row.joined_midway));
+}
+
+/// A network of its own, connected to this one by a VXLAN tunnel.
+struct Tunnelled {
+    names: [String; 3],
+    /// This side's end of the tunnel.
+    address: String,
+}
+
+impl Tunnelled {
+    /// `None`, after a message, where this machine cannot have one.
+    fn start() -> Option<Self> {
+        // Tests run at the same time, also those of other workspaces: 198.18.0.0/15 is set aside for tests, by four addresses each.
+        let number = std::process::id() % 16_384;
+        let address = |net: u32, end: u32| format!("198.{net}.{}.{}", number >> 6, (number & 63) * 4 + end);
+        let names = ["n", "v", "x"].map(|kind| format!("sp{kind}{number}"));
+        let [space, outer, inner] = &names;
+        let tunnelled = Tunnelled { names: names.clone(), address: address(19, 1) };
+        let (near, far) = (address(18, 1), address(18, 2));
+        let there = format!("netns exec {space} ip");
+        for line in [
+            format!("netns add {space}"),
+            format!("link add {outer} type veth peer name p{outer} netns {space}"),
+            format!("addr add {near}/30 dev {outer}"),
+            format!("link set {outer} up"),
+            format!("{there} addr add {far}/30 dev p{outer}"),
+            format!("{there} link set p{outer} up"),
+            format!("link add {inner} type vxlan id {number} dstport 4789 local {near} remote {far} dev {outer}"),
+            format!("addr add {}/30 dev {inner}", address(19, 1)),
+            format!("link set {inner} up"),
+            format!(
+                "{there} link add p{inner} type vxlan id {number} dstport 4789 local {far} remote {near} dev p{outer}"
+            ),
+            format!("{there} addr add {}/30 dev p{inner}", address(19, 2)),
+            format!("{there} link set p{inner} up"),
+        ] {
+            let output = Command::new("ip").args(line.split_whitespace()).output();
+            if !output.as_ref().is_ok_and(|output| output.status.success()) {
+                crate::skipped(1, &format!("no VXLAN between network namespaces: ip {line}: {output:?}"));
+                return None;
+            }
+        }
+        Some(tunnelled)
+    }
+}
+
+impl Drop for Tunnelled {
+    fn drop(&mut self) {
+        let [space, outer, inner] = &self.names;
+        for args in [["link", "del", inner], ["link", "del", outer], ["netns", "del", space]] {
+            let _ = Command::new("ip").args(args).output();
+        }
+    }
+}
+
+#[test]
+fn what_goes_through_a_tunnel_is_recorded_where_tunnels_are_let_pass() {
+    if server().is_none() {
+        return;
+    }
+    let Some(tunnelled) = Tunnelled::start() else { return };
+    let rules = [("hba", &b"host all all all trust"[..])];
+    let Some(server) = Server::start_with("-c listen_addresses=0.0.0.0 -c hba_file=DIR/hba", &rules) else { return };
+    let [space, outer, _] = &tunnelled.names;
+    let record = |more: &str| {
+        let dir = tempfile::tempdir().expect("directory");
+        let recorder = Recorder::start(&mut live_on(outer, dir.path(), server.port, more), "listening");
+        let url = format!("host={} port={} user=postgres dbname=postgres", tunnelled.address, server.port);
+        let output =
+            Command::new("ip").args(["netns", "exec", space, "psql", "-qAt", &url, "-c", "SELECT 42"]).output();
+        assert_eq!(output.expect("runs").stdout, b"42\n");
+        // The client has its answer, and so the packets have passed; the recorder reads what has passed before it ends.
+        let (out, err, _) = recorder.end("-INT");
+        let rows = Reader::open(dir.path().join("trace")).expect("opens").requests().collect::<Result<Vec<_>, _>>();
+        (count(&rows.expect("reads"), "SELECT 42"), out + &err)
+    };
+    let (recorded, told) = record("--tunnels vxlan");
+    assert_eq!(recorded, 1, "{told}");
+    let (recorded, told) = record("");
+    assert_eq!(recorded, 0, "{told}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::trace::{Kind, Loss, Losses, Outcome, Request, Sink};
 use super::encrypted::{self, Channel, Upgrade};
 use super::ending::nanos_between;
 use super::held::Held;
-use super::{Close, Decoder, Encrypted, Shared, Start};
+use super::{Close, Decoder, Encryption, Shared, Start};
 use conversation::Conversation;
 use place::Search;
 
@@ -244,7 +244,7 @@ impl Upgrade for Session {
 
     fn encrypted(&mut self, how: String, why: String) {
         let server = self.talk.who.server();
-        self.talk.shared.is_encrypted(Encrypted { server, how, why });
+        self.talk.shared.is_encrypted(Encryption { server, how, why });
         self.unreadable(Loss::Encrypted);
     }
 }

@@ -44,6 +44,33 @@ fn a_log_becomes_a_trace_in_the_order_in_which_statements_began() {
 }
 
 #[test]
+fn what_is_stopped_says_that_it_was_and_keeps_what_it_read() {
+    let scene = Scene::new();
+    let mut child = scene.command("log --format postgresql-stderr --summary json -o trace -");
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    // The trace is begun once it minds signals.
+    while !scene.path("trace/trace.json").exists() {
+        assert_eq!(child.try_wait().expect("waits"), None);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    input.write_all(sample().as_bytes()).expect("reads");
+    let signal = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(signal.expect("runs").success());
+    // It looks at the signal when there is more to read, and this log never ends.
+    while input.write_all(sample().as_bytes()).is_ok() && child.try_wait().expect("waits").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(1));
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(summary["problems"].to_string().contains("stopped before the end of its input"), "{summary}");
+    let shown = scene.run("show --format json trace", 1).json();
+    assert_eq!((&shown["complete"], &shown["stopped"]), (&true.into(), &true.into()));
+    assert!(shown["problems"].to_string().contains("the recording was stopped"), "{shown}");
+}
+
+#[test]
 fn packed_files_and_standard_input_are_read_directly() {
     let scene = Scene::new();
     scene.write("plain", sample().as_bytes());
