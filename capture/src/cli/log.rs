@@ -19,7 +19,7 @@ use super::summary::{Summary, moment};
 pub fn run(plan: Log) -> anyhow::Result<Done> {
     let Log { source, output } = plan;
     // Before the old trace is replaced: a wrong file name must not cost it.
-    source.check()?;
+    let has_end = source.check()?.is_some();
     let stop = stop::on_signals()?;
     let engine = source.format.engine();
     let inputs = source.files.iter().map(|file| file.display().to_string()).collect();
@@ -33,7 +33,7 @@ pub fn run(plan: Log) -> anyhow::Result<Done> {
     let show = move |state: splitproof_capture::log::Progress<'_>| progress.log(state);
     let control = Control { stop: Some(stop), progress: Some(Box::new(show)) };
     let ended = source.run(&shared, &mut sink, control)?;
-    let (manifest, _) = sink.finish(&ended.losses, ended.stopped)?;
+    let (manifest, _) = sink.finish(&ended.losses, has_end && ended.stopped)?;
 
     let mut problems = problems(&source, &ended, &manifest);
     problems.extend(manifest.stopped.then(|| STOPPED.to_owned()));

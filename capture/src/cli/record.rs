@@ -29,7 +29,7 @@ pub const ENCRYPTED: &str = "the sessions are encrypted: record where they are n
 pub fn run(plan: Record) -> anyhow::Result<Done> {
     let Record { source, key_logs, ports, duration, sampling, long, output } = plan;
     // Before the old trace is replaced: a wrong file name must not cost it.
-    source.check()?;
+    let has_end = source.check()?.is_some();
     let keys = KeyLog::default();
     for path in &key_logs {
         match source {
@@ -50,8 +50,7 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
     let (decided, open) = sessions(&ports, &keys, sampling);
     let mut watched = Watched::new(series, stop.clone(), output.redact, engine, Arc::clone(&decided));
     let mut progress = Progress::start();
-    let is_live = matches!(source, Source::Live(_));
-    let live = is_live.then(|| {
+    let live = matches!(source, Source::Live(_)).then(|| {
         let watch = Watch::new(&output.dir, long.min_free, !progress.is_seen());
         (watch.status(), watch.ended(), watch)
     });
@@ -79,8 +78,8 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         ended
     };
     let budget = ended_by.is_some().then(|| cpu.budget());
-    // A live recording ends when it is told to; a file ends by itself.
-    let stopped = !is_live && ended.reason == Reason::Stopped;
+    // An interface and a pipe are read until somebody says that it is enough; a file has an end.
+    let stopped = has_end && ended.reason == Reason::Stopped;
     let (manifest, traces) = sink.watched.finish(&assembler.losses(), stopped)?;
 
     let mut problems = problems(&ended, &manifest, assembler.statistics());

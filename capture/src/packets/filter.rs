@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn libpcap_takes_the_filter_on_every_link_type_that_is_decoded() {
-        for link in [0, 1, 12, 101, 108, 113, 276] {
+        for link in [0, 1, 12, 108, 113, 276] {
             let dead = Capture::dead(Linktype(link)).expect("handle");
             for tunnels in [&[], Tunnel::ALL] {
                 let filter = filter(&Ports::default(), tunnels, link == 1);

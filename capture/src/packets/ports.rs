@@ -111,7 +111,7 @@ mod tests {
         let option = |port, engine| PortOption { port, engine };
         let mysql_last = [(6432, Engine::Postgresql), (3306, Engine::Mysql), (6432, Engine::Mysql)];
         let ports: Ports = mysql_last.map(|(port, engine)| option(port, engine)).into();
-        assert_eq!(ports.iter().collect::<Vec<_>>(), [6432, 3306]);
+        assert_eq!(ports.iter().collect::<Vec<_>>(), [3306, 6432]);
         assert_eq!((ports.engine(6432), ports.engine(80)), (Some(Engine::Mysql), None));
         assert_eq!(ports.only_engine(), Some(Engine::Mysql));
         assert_eq!(Ports::default().only_engine(), None);

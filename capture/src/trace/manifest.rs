@@ -43,8 +43,8 @@ pub struct Manifest {
     /// True when the recording ended in order. False while it runs, and for ever when it was killed: then what came
     /// after the last flush is missing.
     pub complete: bool,
-    /// True when it was told to stop before the end of its input, or of what was to be replayed: what comes after is missing, and
-    /// what came before is there. A replay that was stopped is not `complete`.
+    /// True when it was told to stop before the end of its files, or of what was to be replayed: what comes after is missing, and
+    /// what came before is there. A replay that was stopped is not `complete`. Interfaces, taps and pipes have no end to stop before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
     /// True when this manifest was lost and made again from the files; the loss counters are then unknown.

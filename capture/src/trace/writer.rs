@@ -158,7 +158,7 @@ impl Writer {
         self.shared.note(|manifest| manifest.encrypted = sessions);
     }
 
-    /// Notes that it was told to stop before the end of its input.
+    /// Notes that it was told to stop before the end of its files, or of what was to be replayed.
     pub fn stopped(&self) {
         self.shared.note(|manifest| manifest.stopped = true);
     }

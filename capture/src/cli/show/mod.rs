@@ -171,7 +171,7 @@ fn shapes(
 fn stopped(manifest: &Manifest) -> &'static str {
     match manifest.run {
         Some(_) => "the replay was stopped, or given up, before its end: what was not sent is missing",
-        None => "the recording was stopped before the end of its input: what follows is missing",
+        None => "the recording was stopped before the end of its files: what follows is missing",
     }
 }
 

@@ -44,7 +44,7 @@ fn a_goodbye_is_a_row_once_and_also_before_the_session_is_ready() {
     assert_eq!(seqs, [0, 1, 2], "connect, disconnect, query");
     expect_with_losses(
         &dialogue,
-        &["query Q \"SELECT 1\" lost group=0", "disconnect X lost took=1"],
+        &["disconnect X lost took=1", "query Q \"SELECT 1\" lost group=0"],
         "unexpected_message=1",
     );
 }
