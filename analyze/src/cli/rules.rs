@@ -48,7 +48,9 @@ pub fn run(rules: &Rules) -> anyhow::Result<u8> {
     for unknown in &first.1.unknown {
         lines.push(format!("{}: the model does not know {unknown}", first.0));
     }
-    lines.extend(lint::findings(&first.1).iter().map(|finding| format!("{}: {finding}", first.0)));
+    let findings = lint::findings(&first.1);
+    let (remarks, mistakes): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| finding.is_remark());
+    lines.extend(mistakes.iter().map(|finding| format!("{}: {finding}", first.0)));
     for other in others {
         lines.extend(diff::differences((&first.0, &first.1), (&other.0, &other.1)));
     }
@@ -56,10 +58,12 @@ pub fn run(rules: &Rules) -> anyhow::Result<u8> {
         std::fs::write(path, export::script(&first.1)).with_context(|| format!("{}: cannot write the script", path.display()))?;
     }
     let mut out = BufWriter::new(stdout().lock());
+    let found = lines.len();
+    lines.extend(remarks.iter().map(|finding| format!("{}: {finding}", first.0)));
     let written = lines.iter().try_for_each(|line| writeln!(out, "{line}")).and_then(|()| {
         let active = first.1.rules.iter().filter(|rule| rule.active).count();
-        writeln!(out, "{} rules, {active} of them active; {} remarks", first.1.rules.len(), lines.len())
+        writeln!(out, "{} rules, {active} of them active; {found} problems and differences", first.1.rules.len())
     });
     super::enough(written.and_then(|()| out.flush())).context("cannot write to stdout")?;
-    Ok(u8::from(!lines.is_empty()))
+    Ok(u8::from(found > 0))
 }

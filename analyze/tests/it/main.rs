@@ -7,6 +7,7 @@ mod command;
 mod compare;
 mod effect;
 mod engine;
+mod models;
 mod mysql;
 mod page;
 mod scenario;

@@ -40,6 +40,13 @@ pub enum Finding {
     },
 }
 
+impl Finding {
+    /// True for what is right as long as it is meant so: in every rule set the order of some rules decides.
+    pub fn is_remark(&self) -> bool {
+        matches!(self, Finding::Order { .. })
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

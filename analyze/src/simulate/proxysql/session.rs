@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
             if class.load_local && !self.proxy.variables().load_local {
                 return self.proxy.decision(Sent::Refused("1047".into()), "LOAD DATA LOCAL is switched off", None);
             }
-            if class.set && self.locked.is_none() && self.proxy.variables().lock {
+            if class.set && self.locked.is_none() {
                 match set(sql) {
                     Set::Kept => {
                         self.pend(None, class, None);
@@ -207,11 +207,11 @@ impl<'a> Session<'a> {
         }
         let decision = self.send(way, lot);
         match locks {
-            Some(why) => {
+            Some(why) if self.proxy.variables().lock => {
                 let reason = format!("{}; SET of {why} locks the session to this hostgroup", decision.reason);
                 self.proxy.decision(decision.sent, &reason, decision.rule)
             }
-            None => decision,
+            _ => decision,
         }
     }
 
@@ -307,7 +307,7 @@ impl<'a> Session<'a> {
             self.autocommit = pending.autocommit.unwrap_or(self.autocommit);
         }
         let Some(group) = pending.hostgroup else { return };
-        if let (Some(why), None) = (pending.locks, self.locked) {
+        if let (Some(why), None, true) = (pending.locks, self.locked, self.proxy.variables().lock) {
             self.locked = Some((group, why));
         }
         self.transaction(group, pending, request, ok);
