@@ -11,6 +11,7 @@ mod models;
 mod mysql;
 mod page;
 mod scenario;
+mod simulate;
 mod staleness;
 mod state;
 mod void;
