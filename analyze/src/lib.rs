@@ -4,7 +4,7 @@
 //! order and gives each request its [`intent`], its place ([`attribution`]), its [`staleness`] and what only the order
 //! of a session shows ([`findings`]); it leaves one row per request. The second ([`engine`]) joins the rows of two runs
 //! and aggregates them. [`compare`] puts both together into a [`comparison::Comparison`], which the [`report`]s and the
-//! [`gate`] read. [`check`] judges a fixture instead of a window.
+//! [`gate`] read. [`check`] judges a fixture instead of a window. [`simulate`] makes a run from a model of the router.
 
 pub mod answers;
 pub mod attribution;
@@ -17,5 +17,6 @@ pub mod gate;
 pub mod intent;
 pub mod report;
 pub mod run;
+pub mod simulate;
 pub mod staleness;
 mod yaml;

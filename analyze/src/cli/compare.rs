@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use splitproof_analyze::compare::compare;
-use splitproof_analyze::gate::Verdict;
+use splitproof_analyze::gate::{Gate, Verdict};
 use splitproof_analyze::report::{Exporter, Html, Json, Junit, Report, Terminal};
 
 use super::flags::Format;
@@ -15,7 +15,12 @@ use super::plan::Compare;
 /// Compares, reports, and gives the gate's exit code.
 pub fn run(plan: &Compare) -> anyhow::Result<u8> {
     let comparison = compare(&plan.options)?;
-    let verdict = Verdict::of(&plan.gate, &comparison.metrics, &comparison.unmeasured);
+    let predicted = [&comparison.baseline, &comparison.candidate].iter().any(|judged| judged.run.simulation.is_some());
+    let gate = match predicted {
+        true => Gate::for_prediction(plan.gate.clone()),
+        false => plan.gate.clone().unwrap_or_default(),
+    };
+    let verdict = Verdict::of(&gate, &comparison.metrics, &comparison.unmeasured);
     let report = Report { comparison: &comparison, verdict: &verdict };
     let files: [(&Option<_>, &dyn Exporter); 3] = [(&plan.html, &Html), (&plan.json, &Json), (&plan.junit, &Junit)];
     for (path, exporter) in files {

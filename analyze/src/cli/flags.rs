@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::explain::ExplainFlags;
+use super::rules::RulesFlags;
+use super::simulate::SimulateFlags;
+
 /// Judge where a router sent statements, what they answered, and how stale it was.
 #[derive(Debug, Parser)]
 #[command(name = "splitproof-analyze", version, max_term_width = 100)]
@@ -30,6 +34,21 @@ pub enum Command {
         after_help = "Example:\n  splitproof-analyze check --fixture samples/fixtures/postgresql.yaml --pair pair.toml --junit check.xml"
     )]
     Check(CheckFlags),
+    /// Say what a router's rules would do with a trace, from a model of the router and without any database.
+    #[command(
+        after_help = "Example:\n  splitproof-analyze simulate --router proxysql --rules proxysql.cnf window -o predicted\n  splitproof-analyze compare today predicted"
+    )]
+    Simulate(SimulateFlags),
+    /// Say where single statements would go, and why: several are one session.
+    #[command(
+        after_help = "Example:\n  splitproof-analyze explain --router proxysql --rules proxysql.cnf 'BEGIN' 'SELECT 1' 'COMMIT'"
+    )]
+    Explain(ExplainFlags),
+    /// Look at a router's rule files: what can never match, what depends on order, and how several states of them differ.
+    #[command(
+        after_help = "Example:\n  splitproof-analyze rules --router proxysql runtime.json disk.sql proxysql.cnf\n\nExit codes: 0 nothing was found, 1 something was, 2 the files cannot be read."
+    )]
+    Rules(RulesFlags),
     /// List the numbers that a gate can ask about.
     #[command(after_help = "Example:\n  splitproof-analyze metrics")]
     Metrics,

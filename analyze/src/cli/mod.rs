@@ -2,14 +2,18 @@
 //!
 //! - `flags`: what can be typed; only `main` and this folder see it
 //! - `plan`: the same, checked, as plain data
-//! - `check`, `compare`, `coverage`, `metrics`: one file per command
+//! - `check`, `compare`, `coverage`, `explain`, `metrics`, `rules`, `simulate`: one file per command; `models`: what the last three share
 
 mod check;
 mod compare;
 mod coverage;
 mod flags;
+mod explain;
 mod metrics;
+mod models;
 mod plan;
+mod rules;
+mod simulate;
 
 use std::io::ErrorKind;
 
@@ -22,6 +26,9 @@ pub fn run(plan: Plan) -> anyhow::Result<u8> {
         Plan::Check(check) => check::run(&check),
         Plan::Compare(compare) => compare::run(&compare),
         Plan::Coverage(coverage) => coverage::run(&coverage),
+        Plan::Simulate(simulate) => simulate::run(&simulate),
+        Plan::Explain(explain) => explain::run(&explain),
+        Plan::Rules(rules) => rules::run(&rules),
         Plan::Metrics => metrics::run(),
     }
 }

@@ -22,6 +22,12 @@ pub enum Plan {
     Compare(Compare),
     /// Measure a fixture's coverage.
     Coverage(Coverage),
+    /// Send a trace through a model.
+    Simulate(super::simulate::Simulate),
+    /// Send texts through a model.
+    Explain(super::explain::Explain),
+    /// Look at rule files.
+    Rules(super::rules::Rules),
     /// List the metrics.
     Metrics,
 }
@@ -29,7 +35,8 @@ pub enum Plan {
 /// Compare two runs.
 pub struct Compare {
     pub options: Options,
-    pub gate: Gate,
+    /// The conditions of a file, where one was given.
+    pub gate: Option<Gate>,
     pub html: Option<PathBuf>,
     pub json: Option<PathBuf>,
     pub junit: Option<PathBuf>,
@@ -58,16 +65,16 @@ impl TryFrom<Flags> for Plan {
             Command::Compare(flags) => compare(flags).map(Plan::Compare),
             Command::Coverage(flags) => coverage(flags).map(Plan::Coverage),
             Command::Check(flags) => check(flags).map(Plan::Check),
+            Command::Simulate(flags) => flags.plan().map(Plan::Simulate),
+            Command::Explain(flags) => flags.plan().map(Plan::Explain),
+            Command::Rules(flags) => flags.plan().map(Plan::Rules),
             Command::Metrics => Ok(Plan::Metrics),
         }
     }
 }
 
 fn compare(flags: CompareFlags) -> anyhow::Result<Compare> {
-    let gate = match &flags.gate {
-        Some(path) => Gate::read(path)?,
-        None => Gate::default(),
-    };
+    let gate = flags.gate.as_deref().map(Gate::read).transpose()?;
     // Find out before the work, not after it.
     let reports: Vec<&PathBuf> = [&flags.html, &flags.json, &flags.junit].into_iter().flatten().collect();
     for (index, path) in reports.iter().enumerate() {

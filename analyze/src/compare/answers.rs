@@ -19,6 +19,14 @@ pub(super) struct Assembled {
     pub candidate_errors: u64,
 }
 
+impl Assembled {
+    /// Of a prediction there is no answer: what stands in its rows was recorded elsewhere.
+    pub(super) fn forget(&mut self) {
+        let (only_baseline, only_candidate) = (self.answers.only_baseline, self.answers.only_candidate);
+        self.answers = Answers { only_baseline, only_candidate, ..Answers::default() };
+    }
+}
+
 /// Puts the pairs of answers together.
 pub(super) fn assemble(
     pair: &PairQueries<'_>,

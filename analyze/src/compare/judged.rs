@@ -13,6 +13,7 @@ use crate::comparison::{
 use crate::engine::{Cells, Durations, Leaked, RunQueries, Totals, Undecided};
 use crate::findings::{READ_ONLY, timestamp};
 use crate::run::{Judgement, Run, Statements};
+use crate::simulate::Simulation;
 
 /// One run with what later steps need of it.
 pub(super) struct Assembled {
@@ -119,6 +120,7 @@ fn summary(run: &Run, judgement: &Judgement, totals: &Totals, has_evidence: bool
         has_evidence,
         whole: run.cut_short().is_none(),
         replayed: run.replayed(),
+        simulation: run.simulation().cloned(),
         unsound: run.unsound().map(String::from),
         gone: run.gone().to_vec(),
         has_positions: run.reader().manifest().positions.unwrap_or(0) > 0,
@@ -272,7 +274,9 @@ fn unknowns(
     for leftover in run.reader().leftovers() {
         notes.push(leftover.to_string());
     }
-    if has_evidence && manifest.positions.unwrap_or(0) == 0 {
+    if let Some(simulation) = run.simulation() {
+        notes.extend(predicted(simulation));
+    } else if has_evidence && manifest.positions.unwrap_or(0) == 0 {
         notes.push("there are no position samples: staleness cannot be judged".to_string());
     }
     Unknowns {
@@ -288,6 +292,20 @@ fn unknowns(
         losses,
         notes,
     }
+}
+
+/// What limits a prediction.
+fn predicted(simulation: &Simulation) -> Vec<String> {
+    let mut notes = vec![format!(
+        "destinations are predicted by the model of {}: nothing was executed, so answers, staleness and latencies are not measured",
+        simulation.model
+    )];
+    notes.extend(simulation.unknown.iter().map(|unknown| format!("the model does not know {unknown}")));
+    notes.extend(simulation.unmodelled.iter().cloned());
+    if simulation.counts.refused > 0 {
+        notes.push(format!("{} requests would be refused by the router itself", simulation.counts.refused));
+    }
+    notes
 }
 
 /// Tells each of the candidate's findings how often the baseline shows the same.

@@ -23,6 +23,9 @@ fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
         ("parse_errors", judged.unknowns.parse_errors.len() as f64),
         ("lost", judged.unknowns.losses.values().sum::<u64>() as f64),
     ]);
+    if let Some(simulation) = &judged.run.simulation {
+        numbers.insert("router_refused", simulation.counts.refused as f64);
+    }
     if judged.run.has_evidence {
         let attributed = &judged.run.attributed;
         numbers.extend([
@@ -61,6 +64,53 @@ fn of_run(run: &Assembled) -> BTreeMap<&'static str, f64> {
         numbers.insert("p99_read_latency_ms", reads.p99_ms);
     }
     numbers
+}
+
+/// What a prediction says nothing about: numbers of one run, and of the pair.
+const OF_EXECUTIONS: [&str; 8] = [
+    "errors",
+    "incomplete",
+    "read_only_txn_errors",
+    "accidental_primary_read_ms",
+    "replayer_late",
+    "unsound",
+    "p50_read_latency_ms",
+    "p99_read_latency_ms",
+];
+const OF_ANSWERS: [&str; 11] = [
+    "mismatches",
+    "stale_answers",
+    "missing_answers",
+    "answer_errors",
+    "baseline_lost_state",
+    "reordered_answers",
+    "nondeterministic_answers",
+    "unverified_answers",
+    "unverified_share",
+    "p50_read_latency_delta_pct",
+    "p99_read_latency_delta_pct",
+];
+const OF_POSITIONS: [&str; 5] =
+    ["stale_reads", "own_writes_missed", "staleness_unknown", "staleness_unknown_share", "max_lag_ms"];
+
+/// What cannot be measured because a run is a prediction, with the reason.
+fn not_executed(baseline: &RunSummary, candidate: &RunSummary) -> BTreeMap<String, String> {
+    let mut unmeasured = BTreeMap::new();
+    for (run, whose, suffix) in [(candidate, "candidate", ""), (baseline, "baseline", "_baseline")] {
+        if run.simulation.is_none() {
+            continue;
+        }
+        let why = format!("the {whose} is a prediction, in which nothing was executed");
+        let mut add = |name: String| {
+            unmeasured.entry(name).or_insert_with(|| why.clone());
+        };
+        OF_ANSWERS.iter().for_each(|name| add((*name).to_string()));
+        for name in OF_EXECUTIONS.iter().chain(&OF_POSITIONS) {
+            add(format!("{name}{suffix}"));
+            add(format!("{name}_delta"));
+        }
+    }
+    unmeasured
 }
 
 /// A share from 0 to 1; of nothing it is 0.
@@ -107,11 +157,14 @@ pub(super) fn metrics(
         }
     }
     let not_comparable = latency_not_comparable(&baseline.judged.run, &candidate.judged.run);
-    let mut unmeasured = BTreeMap::new();
+    let mut unmeasured = not_executed(&baseline.judged.run, &candidate.judged.run);
     let both = |name| old.get(name).copied().zip(new.get(name).copied());
     for (name, of) in
         [("p50_read_latency_delta_pct", "p50_read_latency_ms"), ("p99_read_latency_delta_pct", "p99_read_latency_ms")]
     {
+        if unmeasured.contains_key(name) {
+            continue;
+        }
         if let Some(why) = &not_comparable {
             unmeasured.insert(name.to_string(), why.clone());
             unmeasured.insert(format!("{of}_delta"), why.clone());

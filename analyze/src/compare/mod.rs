@@ -167,13 +167,20 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
     judged::set_baseline(&mut candidate, &baseline);
     let pair = PairQueries { engine: &engine };
     let shapes = judged::Shapes::of([&mut baseline, &mut candidate]);
-    let answers = answers::assemble(&pair, &shapes, &baseline.totals, &candidate.totals)?;
+    let mut answers = answers::assemble(&pair, &shapes, &baseline.totals, &candidate.totals)?;
     if answers.answers.counts.total() == 0 && baseline.totals.needed > 0 && candidate.totals.needed > 0 {
         return Err(Error::Unrelated { baseline: options.baseline.clone(), candidate: options.candidate.clone() });
     }
-    let latency = latency::assemble(&shapes, &baseline.durations, &candidate.durations);
+    let predicted = [&baseline, &candidate].iter().any(|run| run.judged.run.simulation.is_some());
+    let latency = match predicted {
+        true => Vec::new(),
+        false => latency::assemble(&shapes, &baseline.durations, &candidate.durations),
+    };
     let coverage = options.fixture.as_deref().map(|fixture| coverage(&candidate.window, fixture, &shapes));
     let (metrics, unmeasured) = metrics::metrics(&baseline, &candidate, &answers, coverage.as_ref());
+    if predicted {
+        answers.forget();
+    }
     Ok(Comparison {
         version: Comparison::VERSION,
         baseline: baseline.judged,

@@ -51,6 +51,7 @@ pub const METRICS: &[Metric] = &[
     run("replica_read_share_pct", "reads that a replica may serve and a replica served, percent"),
     run("p50_read_latency_ms", "median latency of reads that a replica may serve, milliseconds"),
     run("p99_read_latency_ms", "99th percentile of the same, milliseconds"),
+    run("router_refused", "requests that the router itself refuses, as a model predicts it; only of a simulated run"),
     run("unattributed", "requests whose nodes are not known"),
     run("unattributed_share", "the same as a share of the requests that execute a statement, from 0 to 1"),
     run("unknown_functions", "functions of unknown volatility"),

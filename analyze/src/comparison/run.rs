@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::simulate::Simulation;
+
 /// What was read of a run, and how far its evidence reaches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
@@ -14,6 +16,9 @@ pub struct RunSummary {
     /// True for a replay; false for a recording.
     #[serde(default)]
     pub replayed: bool,
+    /// Of a simulated run: the model that predicted where statements went, and why; nothing was executed.
+    #[serde(default)]
+    pub simulation: Option<Simulation>,
     /// Why differences may come from the replayer's timing, where it was late too often to rule that out.
     #[serde(default)]
     pub unsound: Option<String>,

@@ -45,6 +45,19 @@ promote_if:
   answer_errors: 0
 ";
 
+/// What the gate asks of a prediction that comes without a file of conditions: where statements go, and nothing that only an execution shows.
+const PREDICTION: &str = "
+promote_if:
+  write_leakage: 0
+  split_transactions_delta: 0
+  session_state_missed_delta: 0
+  replica_read_share_delta_pct: '> -2'
+  router_refused: 0
+";
+
+/// Built-in conditions on what only an execution shows.
+const OF_EXECUTIONS: &[&str] = &["staleness_unknown_share", "unverified_share"];
+
 /// The conditions of a gate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
@@ -158,6 +171,17 @@ impl Gate {
             }
         }
         Ok(Gate { conditions })
+    }
+}
+
+impl Gate {
+    /// The gate for a run that a model predicted: without the built-in conditions on what only an execution shows. What a file asks
+    /// stays, and cannot be judged where it cannot be measured.
+    pub fn for_prediction(file: Option<Gate>) -> Self {
+        let gate = file.or_else(|| Gate::parse(PREDICTION, Path::new("the built-in gate for predictions")).ok());
+        let mut gate = gate.unwrap_or(Gate { conditions: Vec::new() });
+        gate.conditions.retain(|condition| !(condition.built_in && OF_EXECUTIONS.contains(&condition.metric.as_str())));
+        gate
     }
 }
 

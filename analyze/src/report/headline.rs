@@ -212,7 +212,7 @@ fn primary_time(finding: &AccidentalPrimaryRead) -> String {
     let eligible = format!("{} of {} eligible", finding.requests, finding.eligible);
     match (finding.primary_ms, finding.share) {
         (Some(ms), Some(share)) => format!("{eligible}; {ms:.1} ms on the primary, {:.1} % of its time", share * 100.0),
-        _ => format!("{eligible}; the primary's log does not tell how long they took"),
+        _ => format!("{eligible}; how long they took there is not known"),
     }
 }
 

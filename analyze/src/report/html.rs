@@ -8,6 +8,7 @@ use super::chart::{Bar, number, paired_bars};
 use super::{Exporter, Headline, Report, headlines, shorten};
 use crate::comparison::{AnswerClass, Comparison, Destination, Judged, Latency, Quantiles, UnknownShape};
 use crate::gate::{Checked, Decision, Status, Verdict};
+use crate::simulate::ShapeDecision;
 
 /// An HTML page that opens from the file system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +17,7 @@ pub struct Html;
 impl Exporter for Html {
     fn write(&self, report: Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let page = Page {
+            words: report.words(),
             verdict: report.verdict,
             comparison: report.comparison,
             headlines: headlines(report.comparison),
@@ -31,11 +33,14 @@ impl Exporter for Html {
 
 /// Rows of the latency table and bars of a chart; the JSON report has all.
 const ROWS: usize = 25;
+/// Rows of the table of predicted decisions.
+const DECISIONS: usize = 200;
 const BARS: usize = 12;
 
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
+    words: &'static str,
     verdict: &'a Verdict,
     comparison: &'a Comparison,
     headlines: Vec<Headline>,
@@ -173,6 +178,10 @@ fn latency_chart(comparison: &Comparison) -> Option<String> {
 }
 
 impl Page<'_> {
+    fn shown<'b>(&self, decisions: &'b [ShapeDecision]) -> &'b [ShapeDecision] {
+        decisions.get(..DECISIONS.min(decisions.len())).unwrap_or_default()
+    }
+
     fn mark(&self, checked: &Checked) -> &'static str {
         match checked.status {
             Status::Held => "held",

@@ -22,7 +22,7 @@ pub use junit::Junit;
 pub use terminal::Terminal;
 
 use crate::comparison::Comparison;
-use crate::gate::Verdict;
+use crate::gate::{Decision, Verdict};
 
 /// What there is to report.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,18 @@ pub struct Report<'a> {
     pub comparison: &'a Comparison,
     /// What the gate says of it.
     pub verdict: &'a Verdict,
+}
+
+impl Report<'_> {
+    /// The decision in words. A prediction is no test of the router: where nothing speaks against it, a replay has the last word.
+    pub fn words(&self) -> &'static str {
+        let predicted = self.comparison.candidate.run.simulation.is_some();
+        match self.verdict.decision {
+            Decision::Pass if predicted => "nothing found in the prediction: confirm it with a replay",
+            Decision::Fail if predicted => "don't ship: the prediction fails",
+            decision => decision.words(),
+        }
+    }
 }
 
 /// One form of report.

@@ -16,7 +16,7 @@ const LINES: usize = 6;
 impl Exporter for Terminal {
     fn write(&self, report: Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let comparison = report.comparison;
-        writeln!(out, "verdict: {}", report.verdict.decision.words().to_uppercase())?;
+        writeln!(out, "verdict: {}", report.words().to_uppercase())?;
         for checked in report.verdict.with_status(Status::Broken) {
             writeln!(out, "  ✗ {checked}")?;
         }
@@ -29,6 +29,7 @@ impl Exporter for Terminal {
         runs(comparison, out)?;
         findings(&headlines(comparison), out)?;
         grid(comparison, out)?;
+        predictions(comparison, out)?;
         answers(comparison, out)?;
         unknowns("candidate", &comparison.candidate, out)?;
         unknowns("baseline", &comparison.baseline, out)
@@ -52,6 +53,10 @@ fn runs(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
             run.attributed.attributed,
             run.attributed.total(),
         )?;
+        if let Some(simulation) = &run.simulation {
+            let rules: Vec<String> = simulation.rules.iter().map(|rules| rules.display().to_string()).collect();
+            writeln!(out, "          predicted by the model of {} with {}", simulation.model, rules.join(", "))?;
+        }
     }
     writeln!(out)
 }
@@ -110,7 +115,38 @@ fn intents(judged: &Judged) -> Vec<&str> {
     intents
 }
 
+/// Why statements went where they did, as the candidate's model says.
+fn predictions(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let Some(simulation) = &comparison.candidate.run.simulation else { return Ok(()) };
+    writeln!(out, "why the candidate's statements go where they do, the most requests first:")?;
+    for decision in simulation.decisions.iter().take(LINES * 2) {
+        let rule = decision.rule.as_deref().map(|rule| format!("{rule}: ")).unwrap_or_default();
+        writeln!(
+            out,
+            "    {:>6} {:<12} {rule}{}  {}",
+            decision.requests,
+            decision.sent,
+            decision.reason,
+            shorten(&decision.sql, 80)
+        )?;
+    }
+    if simulation.decisions.len() > LINES * 2 {
+        let more = simulation.decisions.len() - LINES * 2;
+        writeln!(out, "           and {more} more in the other reports; decisions.parquet in the run has every request")?;
+    }
+    writeln!(out)
+}
+
 fn answers(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    if [&comparison.baseline, &comparison.candidate].iter().any(|judged| judged.run.simulation.is_some()) {
+        writeln!(out, "answers: not measured, because nothing was executed")?;
+        for name in ["replica_read_share_pct_baseline", "replica_read_share_pct"] {
+            if let Some(value) = comparison.metrics.get(name) {
+                writeln!(out, "  {name}: {value:.1}")?;
+            }
+        }
+        return writeln!(out);
+    }
     let counts = &comparison.answers.counts;
     let parts: Vec<String> = AnswerClass::ALL
         .iter()

@@ -12,6 +12,7 @@ use splitproof_replay::position::Outage;
 use splitproof_replay::summary::{Lateness, Summary};
 
 use super::Error;
+use crate::simulate::Simulation;
 use crate::staleness::Positions;
 
 /// A node of the pair.
@@ -35,6 +36,7 @@ pub struct Run {
     unsound: Option<String>,
     gone: Vec<String>,
     recording: Option<Recording>,
+    simulation: Option<Simulation>,
 }
 
 /// The recording that a run repeats, or that the directory itself is.
@@ -79,6 +81,9 @@ struct Section {
     timed: u64,
     #[serde(default)]
     lateness: Lateness,
+    /// In a simulated run: which model predicted it.
+    #[serde(default)]
+    simulation: Option<Simulation>,
 }
 
 impl Section {
@@ -162,7 +167,7 @@ impl Run {
         if manifest.rebuilt {
             cut_short = Some("its trace.json was made again from the files: what is missing is not known".to_string());
         }
-        let (mut unsound, mut gone) = (None, Vec::new());
+        let (mut unsound, mut gone, mut simulation) = (None, Vec::new(), None);
         if manifest.run.is_some() || !manifest.nodes.is_empty() {
             let path = reader.dir().join("trace.json");
             let section: Section = match manifest.run() {
@@ -174,7 +179,10 @@ impl Run {
             cut_short = section.cut_short().or(cut_short);
             (unsound, gone) = (section.unsound(), section.gone());
             recording = section.recording.clone().map(|id| Recording { id, trace: section.trace.clone(), ..itself() });
-            for name in manifest.nodes.keys() {
+            simulation = section.simulation;
+            // A prediction has no traces of nodes.
+            let predicted = section.nodes.iter().filter(|_| simulation.is_some()).map(|entry| &entry.name);
+            for name in manifest.nodes.keys().chain(predicted) {
                 let entry = section.nodes.iter().find(|entry| entry.name == *name);
                 let role = entry.and_then(|entry| Role::from_word(&entry.role)).ok_or_else(|| Error::RunSection {
                     path: path.clone(),
@@ -196,7 +204,8 @@ impl Run {
             }
         }
         let dialect = dialect(reader.manifest().engine, &version);
-        Ok(Run { reader, nodes, dialect, cut_short, replayed: is_run, unsound, gone, recording })
+        let replayed = is_run && simulation.is_none();
+        Ok(Run { reader, nodes, dialect, cut_short, replayed, unsound, gone, recording, simulation })
     }
 
     /// How its texts are read: by its engine and, where it has one, the primary's version.
@@ -217,7 +226,12 @@ impl Run {
         self.cut_short.as_deref()
     }
 
-    /// True for a replay; false for a recording.
+    /// The model that predicted it; `None` for a replay and a recording, where something was really executed.
+    pub fn simulation(&self) -> Option<&Simulation> {
+        self.simulation.as_ref()
+    }
+
+    /// True for a replay; false for a recording and a simulation.
     pub fn replayed(&self) -> bool {
         self.replayed
     }

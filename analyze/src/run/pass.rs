@@ -86,6 +86,7 @@ struct Session {
 
 struct Judging<'a> {
     nodes: &'a [Node],
+    predicted: bool,
     names: Vec<Arc<str>>,
     positions: Positions,
     statements: &'a mut Statements,
@@ -113,6 +114,7 @@ impl<'a> Judging<'a> {
         let writer = RowWriter::create(out).map_err(|source| Error::Write { path: out.into(), source })?;
         Ok(Judging {
             nodes: run.nodes(),
+            predicted: run.simulation().is_some(),
             positions: run.positions()?,
             statements,
             sessions: HashMap::new(),
@@ -311,6 +313,10 @@ impl<'a> Judging<'a> {
     /// The replica that answered a statement, when only replicas did.
     fn on_replica(&self, request: &Request, placement: &Placement, destination: Option<Destination>) -> Option<Moment> {
         let Placement::Decided(sites) = placement else { return None };
+        // In a prediction nothing was answered, so that nothing can be stale.
+        if self.predicted {
+            return None;
+        }
         if destination != Some(Destination::Replica) || request.outcome != Outcome::Ok {
             return None;
         }

@@ -3,7 +3,7 @@
 use splitproof_capture::trace::{Request, Requests};
 
 use super::{Error, Run};
-use crate::attribution::{Attributor, Contradiction, Pinning, Placed, Placement, Receive, needs_execution};
+use crate::attribution::{Attributor, Contradiction, NodeIndex, Pinning, Placed, Placement, Receive, Site, needs_execution};
 
 /// Rows after which the attributor looks at what can be decided.
 const STEP: u32 = 128;
@@ -50,6 +50,19 @@ pub(super) fn sweep(
         return Ok(Ok(Counts::default()));
     }
     let mut counts = Counts { executions: vec![0; run.nodes().len()], primary_ns: None };
+    if run.simulation().is_some() {
+        for request in run.reader().requests() {
+            let request = request?;
+            let placement = predicted(run, &request);
+            for node in placement.nodes().into_iter().flatten() {
+                if let Some(count) = counts.executions.get_mut(node) {
+                    *count += 1;
+                }
+            }
+            out.placed(Placed { request, placement });
+        }
+        return Ok(Ok(counts));
+    }
     // The primary is the first node.
     counts.primary_ns = run.nodes().first().filter(|node| !node.logged).map(|_| 0);
     let mut attributor = Attributor::new(pinning);
@@ -95,6 +108,21 @@ pub(super) fn sweep(
         }
     }
     Ok(attributor.finish(out).map(|()| counts))
+}
+
+/// Where a model sent a request, from its column `node`: names joined with `+` where each got it, with `|` where one of them did. What the
+/// router answers itself has none.
+fn predicted(run: &Run, request: &Request) -> Placement {
+    let Some(node) = request.node.as_deref().filter(|_| needs_execution(request)) else { return Placement::NotNeeded };
+    let numbers = |names: &mut dyn Iterator<Item = &str>| -> Vec<NodeIndex> {
+        names.filter_map(|name| run.nodes().iter().position(|node| *node.name == *name)).collect()
+    };
+    if node.contains('|') {
+        return Placement::Ambiguous(numbers(&mut node.split('|')));
+    }
+    let sites: Vec<Site> =
+        numbers(&mut node.split('+')).into_iter().map(|node| Site { node, execution: None }).collect();
+    if sites.is_empty() { Placement::Unseen } else { Placement::Decided(sites) }
 }
 
 fn feed_node(nodes: &mut [Input], node: usize, attributor: &mut Attributor, counts: &mut Counts) -> Result<(), Error> {

@@ -11,6 +11,8 @@ pub(crate) const MANIFEST: &str = "trace.json";
 pub(crate) const SHAPES: &str = "shapes.parquet";
 pub(crate) const POSITIONS: &str = "positions.parquet";
 pub(crate) const CATALOG: &str = "catalog.json";
+/// In a simulated run, why each request went where it did; the analyzer writes it.
+pub(crate) const DECISIONS: &str = "decisions.parquet";
 pub(crate) const REQUESTS: &str = "requests";
 /// Ending of a file that is still being written.
 pub(crate) const UNFINISHED: &str = ".tmp";
@@ -49,7 +51,7 @@ pub(crate) fn stem(name: &str) -> Option<&str> {
 /// Whether a trace writes files of this name.
 fn is_ours(name: &str) -> bool {
     let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
-    name == MANIFEST || is_beside(name) || stem(name).is_some()
+    matches!(name, MANIFEST | DECISIONS) || is_beside(name) || stem(name).is_some()
 }
 
 /// Whether a trace writes a file of this name beside its requests.
@@ -181,7 +183,7 @@ pub(crate) fn leftovers(dir: &Path, manifest: &Manifest) -> Result<Vec<Leftover>
     let files = manifest.tables().flat_map(|(_, table)| &table.files);
     let mut known: std::collections::HashSet<&str> = files.map(|file| file.name.as_str()).collect();
     // Earlier programs did not list the catalog of a run.
-    known.extend([MANIFEST, CATALOG]);
+    known.extend([MANIFEST, CATALOG, DECISIONS]);
     if manifest.shapes.is_some() {
         known.insert(SHAPES);
     }
