@@ -2,14 +2,17 @@
 //!
 //! - `flags`: what can be typed; only `main` and this folder see it
 //! - `plan`: the same, checked, as plain data
-//! - `check`, `compare`, `coverage`, `metrics`: one file per command
+//! - `audit`, `canary`, `check`, `compare`, `coverage`, `metrics`, `routes`: one file per command
 
+mod audit;
+mod canary;
 mod check;
 mod compare;
 mod coverage;
 mod flags;
 mod metrics;
 mod plan;
+mod routes;
 
 use std::io::ErrorKind;
 
@@ -19,10 +22,13 @@ pub use plan::Plan;
 /// Does what the command line asked for and gives the exit code.
 pub fn run(plan: Plan) -> anyhow::Result<u8> {
     match plan {
+        Plan::Audit(audit) => audit::run(audit),
+        Plan::Canary(canary) => canary::run(&canary),
         Plan::Check(check) => check::run(&check),
         Plan::Compare(compare) => compare::run(&compare),
         Plan::Coverage(coverage) => coverage::run(&coverage),
         Plan::Metrics => metrics::run(),
+        Plan::Routes(routes) => routes::run(&routes),
     }
 }
 

@@ -3,6 +3,7 @@
 //! - `judged`: what was found in one run
 //! - `answers`: the pairs of answers
 //! - `latency`: durations side by side
+//! - `routes`: the application's routes
 //! - `coverage`: the fixture's shapes against the window's
 //! - `metrics`: the numbers for the gate
 
@@ -11,6 +12,7 @@ mod coverage;
 mod judged;
 mod latency;
 mod metrics;
+mod routes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +26,7 @@ use crate::run::{self, Run, Statements, pass};
 use coverage::coverage;
 
 pub use coverage::coverage_of_trace;
+pub use routes::routes_of;
 
 /// Two runs to compare.
 #[derive(Clone, Debug)]
@@ -36,6 +39,8 @@ pub struct Options {
     pub memory: usize,
     /// Shapes of the fixture (id and text), to measure its coverage.
     pub fixture: Option<Vec<(u64, String)>>,
+    /// The tag by which requests of one user are known in whatever session they come.
+    pub client_tag: Option<String>,
     /// Directory in which the judged requests of both runs are kept; it is made when it is not there.
     pub requests: Option<PathBuf>,
 }
@@ -142,7 +147,8 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
     let catalog = catalog(&baseline, &candidate)?;
     let engine = Engine::new(options.memory, temporary.path())?;
     let mut judged = Vec::new();
-    for (side, run) in [(Side::Baseline, baseline), (Side::Candidate, candidate)] {
+    for (side, mut run) in [(Side::Baseline, baseline), (Side::Candidate, candidate)] {
+        run.set_client_tag(options.client_tag.clone());
         let mut statements = Statements::new(run.dialect(), catalog.clone());
         let rows = temporary.path().join(format!("{}.parquet", side.table()));
         let judgement = pass(&run, &mut statements, &rows)?;

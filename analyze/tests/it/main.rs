@@ -2,13 +2,20 @@
 
 mod attribution;
 mod bodies;
+mod browser;
+mod canary;
+mod causal;
+mod census;
 mod check;
 mod command;
 mod compare;
 mod effect;
 mod engine;
+mod figures;
 mod mysql;
 mod page;
+mod random;
+mod routes;
 mod scenario;
 mod staleness;
 mod state;
