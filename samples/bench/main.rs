@@ -80,7 +80,8 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<()> {
     let folder = tempfile::Builder::new().prefix("splitproof-bench").tempdir().context("make a temporary folder")?;
     let mut figures = Vec::new();
-    let engines = Engine::ALL.iter().filter(|engine| !cli.analyzer && cli.engine.is_none_or(|wanted| wanted == **engine));
+    let engines =
+        Engine::ALL.iter().filter(|engine| !cli.analyzer && cli.engine.is_none_or(|wanted| wanted == **engine));
     for &engine in engines {
         figures.extend(match engine {
             Engine::Postgresql => postgresql(cli, folder.path())?,

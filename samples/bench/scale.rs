@@ -48,7 +48,10 @@ pub fn measure(requests: u64, folder: &Path) -> Result<Vec<Figure>> {
             name: "analyze_time_when_rows_double".into(),
             value: whole.seconds / half.seconds,
             goal: Goal::AtMost(2.2),
-            detail: format!("{:.1} s of {requests} requests a run, {:.1} s of half as many", whole.seconds, half.seconds),
+            detail: format!(
+                "{:.1} s of {requests} requests a run, {:.1} s of half as many",
+                whole.seconds, half.seconds
+            ),
         },
     ];
     match duckdb(&dir)? {

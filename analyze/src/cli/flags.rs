@@ -69,6 +69,10 @@ pub struct CompareFlags {
     /// Fixtures whose coverage of the window is measured.
     #[arg(long, value_name = "FILE")]
     pub fixture: Vec<PathBuf>,
+    /// JSON reports of control runs: today's configuration compared with itself, replayed twice. Answers of a shape that differed there
+    /// without a cause count as nondeterministic, unless they differ much more often.
+    #[arg(long, value_name = "FILE")]
+    pub noise: Vec<PathBuf>,
     /// The tag of statements (sqlcommenter, marginalia, query attributes) that names the user behind them, so that a read which missed
     /// the same user's write in another session is told apart.
     #[arg(long, value_name = "KEY")]

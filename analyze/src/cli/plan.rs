@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use splitproof_analyze::canary::{By, Cost, Target};
 use splitproof_analyze::census::{Census, Known};
 use splitproof_analyze::check::{self, Fixture};
-use splitproof_analyze::compare::Options;
+use splitproof_analyze::compare::{Noise, Options};
 use splitproof_analyze::gate::Gate;
 use splitproof_replay::pair::{Pair, Passwords};
 
@@ -132,6 +132,7 @@ fn compare(flags: CompareFlags) -> anyhow::Result<Compare> {
             memory: size(&flags.memory)?,
             fixture,
             client_tag: flags.client_tag,
+            noise: Noise::read(&flags.noise)?,
             requests: flags.requests,
         },
         gate,

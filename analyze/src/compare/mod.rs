@@ -3,6 +3,7 @@
 //! - `judged`: what was found in one run
 //! - `answers`: the pairs of answers
 //! - `latency`: durations side by side
+//! - [`Noise`]: what differs between two runs of the same router
 //! - `routes`: the application's routes
 //! - `coverage`: the fixture's shapes against the window's
 //! - `metrics`: the numbers for the gate
@@ -12,6 +13,7 @@ mod coverage;
 mod judged;
 mod latency;
 mod metrics;
+mod noise;
 mod routes;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +28,7 @@ use crate::run::{self, Run, Statements, pass};
 use coverage::coverage;
 
 pub use coverage::coverage_of_trace;
+pub use noise::{Noise, NoiseError, Rate};
 pub use routes::routes_of;
 
 /// Two runs to compare.
@@ -41,6 +44,8 @@ pub struct Options {
     pub fixture: Option<Vec<(u64, String)>>,
     /// The tag by which requests of one user are known in whatever session they come.
     pub client_tag: Option<String>,
+    /// What differs between two runs of the same router, as control runs showed.
+    pub noise: Noise,
     /// Directory in which the judged requests of both runs are kept; it is made when it is not there.
     pub requests: Option<PathBuf>,
 }
@@ -173,7 +178,7 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
     judged::set_baseline(&mut candidate, &baseline);
     let pair = PairQueries { engine: &engine };
     let shapes = judged::Shapes::of([&mut baseline, &mut candidate]);
-    let answers = answers::assemble(&pair, &shapes, &baseline.totals, &candidate.totals)?;
+    let answers = answers::assemble(&pair, &shapes, &baseline.totals, &candidate.totals, &options.noise)?;
     if answers.answers.counts.total() == 0 && baseline.totals.needed > 0 && candidate.totals.needed > 0 {
         return Err(Error::Unrelated { baseline: options.baseline.clone(), candidate: options.candidate.clone() });
     }

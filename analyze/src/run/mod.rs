@@ -14,6 +14,7 @@ mod key;
 mod open;
 mod own;
 mod pass;
+mod pending;
 mod row;
 mod session;
 mod snapshot;

@@ -10,6 +10,7 @@ use super::causal::{Asked, Causal};
 use super::cursor::{Cursors, Moment};
 use super::open::Run;
 use super::own::OwnCommits;
+use super::pending::Pending;
 use super::row::{Sender, row};
 use super::session::{Transaction, Written, scope};
 use super::snapshot::{AsOf, Snapshot};
@@ -25,7 +26,7 @@ use crate::findings::ties::Ties;
 use crate::findings::transaction::Transactions;
 use crate::findings::{Step, extra, shorten, state, transaction};
 use crate::intent::{self, Control, Intent, Pin};
-use crate::staleness::{Applied, Commit, Commits, Place, Positions, Read, Scope, Staleness, judge};
+use crate::staleness::{Applied, Commit, Commits, Positions, Read, Scope, Staleness, judge};
 
 /// Commits may be reported this much before they are visible, because a tap sees the answer before the client does.
 const MARGIN_NS: i64 = 2_000_000;
@@ -64,23 +65,6 @@ pub fn pass(run: &Run, statements: &mut Statements, out: &Path) -> Result<Judgem
             Err(_contradiction) => pinning = pinning.weaker(),
         }
     }
-}
-
-/// A judged request that waits until all commits up to its end are known.
-struct Pending {
-    row: Row,
-    /// What it reads or writes.
-    scope: Scope,
-    /// What it reads.
-    reads: Scope,
-    /// Of a read on a replica, the execution whose data it shows.
-    read: Option<Moment>,
-    /// Which state of the data its answer shows.
-    as_of: AsOf,
-    end_ns: i64,
-    /// Of a read that a replica may serve: the last commit of its session.
-    causal: Option<Option<Place>>,
-    client: Option<Arc<str>>,
 }
 
 /// What is known of one client session.

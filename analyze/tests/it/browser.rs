@@ -104,8 +104,7 @@ impl Browser {
 
     /// The value of an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
-        let mut result =
-            self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
+        let mut result = self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
         assert!(result["exceptionDetails"].is_null(), "{result}");
         result["result"]["value"].take()
     }

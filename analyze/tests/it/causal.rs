@@ -68,6 +68,7 @@ fn stale(tag: Option<&str>) -> Comparison {
         memory: 256 << 20,
         fixture: None,
         client_tag: tag.map(String::from),
+        noise: Default::default(),
         requests: None,
     };
     run().write(&options.baseline);

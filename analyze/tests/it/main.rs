@@ -13,6 +13,7 @@ mod effect;
 mod engine;
 mod figures;
 mod mysql;
+mod noise;
 mod page;
 mod random;
 mod routes;

@@ -335,6 +335,7 @@ pub fn compared(baseline: &Scenario, candidate: &Scenario) -> Result<Comparison,
         memory: 256 << 20,
         fixture: None,
         client_tag: None,
+        noise: Default::default(),
         requests: None,
     };
     baseline.write(&options.baseline);

@@ -16,7 +16,7 @@ SELECT name, verb, tagged, count(*) AS calls,
        count(*) FILTER (WHERE served = 'old') AS served_old, count(*) FILTER (WHERE served = 'new') AS served_new,
        count(*) FILTER (WHERE served = 'fallback') AS served_fallback, count(*) FILTER (WHERE served = 'refused') AS served_refused,
        count(*) FILTER (WHERE served = 'unknown') AS served_unknown
-  FROM (SELECT *, CASE WHEN intent IS DISTINCT FROM 'replica' OR either THEN NULL
+  FROM (SELECT *, CASE WHEN coalesce(intent <> 'replica', true) OR either THEN NULL
                        -- Refused as read-only, cancelled by replay, no server for it, or the connection broke.
                        WHEN outcome = 'lost' OR outcome = 'error' AND error_code IN
                             ('25006', '57P01', '57P02', '57P03', '53300', '40001', '08000', '08001', '08003', '08006',

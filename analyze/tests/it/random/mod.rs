@@ -124,14 +124,22 @@ fn contradiction(verdict: &Verdict, primary: &Answer, replica: &Answer, found: &
             }
             (one != other).then(|| format!("the primary answers {one:?}, the replica {other:?}"))
         }
-        (one, other) => Some(format!("the primary says {:?}, the replica {:?}", one.as_ref().err(), other.as_ref().err())),
+        (one, other) => {
+            Some(format!("the primary says {:?}, the replica {:?}", one.as_ref().err(), other.as_ref().err()))
+        }
     }
 }
 
 /// The generator has drawn what the test is about, and nothing contradicts intent.
 fn expect_none_wrong(found: &Found, sequences: u32) {
-    println!("{sequences} sequences: {} safe statements, {} compared, {} failed alike, {} others; {} wrong",
-        found.safe, found.compared, found.failed, found.others, found.wrong.len());
+    println!(
+        "{sequences} sequences: {} safe statements, {} compared, {} failed alike, {} others; {} wrong",
+        found.safe,
+        found.compared,
+        found.failed,
+        found.others,
+        found.wrong.len()
+    );
     assert!(found.safe > sequences && found.compared > sequences / 2 && found.others > sequences, "{found:?}");
     // Failures that are alike tell little.
     assert!(found.failed * 5 < found.safe, "{} of {} failed", found.failed, found.safe);

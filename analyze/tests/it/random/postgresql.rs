@@ -32,7 +32,8 @@ GRANT ALL ON SCHEMA public TO shop;
 impl Node for Client {
     async fn run(&mut self, sql: &str) -> Answer {
         let messages = self.simple_query(sql).await;
-        let rows = messages.map_err(|error| error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned()))?;
+        let rows =
+            messages.map_err(|error| error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned()))?;
         let row = |message: SimpleQueryMessage| match message {
             SimpleQueryMessage::Row(row) => {
                 Some((0..row.len()).map(|at| row.get(at).unwrap_or("NULL").to_owned()).collect::<Vec<_>>().join("|"))
@@ -59,16 +60,50 @@ fn value(draw: &mut Draw, depth: u32) -> String {
         0 | 1 => draw.one(&["1", "7", "42"]),
         2 => format!("({} + {})", draw.one(&["1", "7"]), draw.one(&["2", "random()::int * 0", "twice(3)"])),
         3 => draw.one(&[
-            "now()", "clock_timestamp()", "random()", "pg_is_in_recovery()", "version()", "pg_backend_pid()",
-            "current_setting('work_mem')", "txid_current_if_assigned()", "inet_server_port()", "current_user", "gen_random_uuid()",
-            "pg_last_wal_replay_lsn()", "statement_timestamp()", "current_database()", "pg_postmaster_start_time()", "localtimestamp",
+            "now()",
+            "clock_timestamp()",
+            "random()",
+            "pg_is_in_recovery()",
+            "version()",
+            "pg_backend_pid()",
+            "current_setting('work_mem')",
+            "txid_current_if_assigned()",
+            "inet_server_port()",
+            "current_user",
+            "gen_random_uuid()",
+            "pg_last_wal_replay_lsn()",
+            "statement_timestamp()",
+            "current_database()",
+            "pg_postmaster_start_time()",
+            "localtimestamp",
         ]),
         4 => draw.one(&[
-            "nextval('tickets')", "setval('tickets', 9)", "txid_current()", "noted(3)", "sly(3)", "pg_try_advisory_lock(5)",
-            "pg_advisory_unlock_all()", "pg_notify('a', 'b')", "lastval()", "pg_current_wal_lsn()", "pg_export_snapshot()",
-            "set_config('work_mem', '3MB', false)", "pg_try_advisory_xact_lock(5)", "pg_switch_wal()", "pg_stat_reset()",
+            "nextval('tickets')",
+            "setval('tickets', 9)",
+            "txid_current()",
+            "noted(3)",
+            "sly(3)",
+            "pg_try_advisory_lock(5)",
+            "pg_advisory_unlock_all()",
+            "pg_notify('a', 'b')",
+            "lastval()",
+            "pg_current_wal_lsn()",
+            "pg_export_snapshot()",
+            "set_config('work_mem', '3MB', false)",
+            "pg_try_advisory_xact_lock(5)",
+            "pg_switch_wal()",
+            "pg_stat_reset()",
         ]),
-        5 => draw.one(&["twice(4)", "name_of(3)", "counted()", "abs(-4)", "length('abc')", "md5('a')", "pg_sleep(0)", "upper('a')"]),
+        5 => draw.one(&[
+            "twice(4)",
+            "name_of(3)",
+            "counted()",
+            "abs(-4)",
+            "length('abc')",
+            "md5('a')",
+            "pg_sleep(0)",
+            "upper('a')",
+        ]),
         6 => format!("({})", read(draw, depth - 1, true)),
         7 => format!("CASE WHEN {} IS NULL THEN 1 ELSE 2 END", value(draw, depth - 1)),
         _ => format!("coalesce({}::text, 'none')", value(draw, depth - 1)),
@@ -94,21 +129,40 @@ fn read(draw: &mut Draw, depth: u32, single: bool) -> String {
         return format!("SELECT {}(id) FROM {from} WHERE {filter}", draw.one(&["max", "min", "count", "sum"]));
     }
     let lock = match draw.below(12) {
-        0 => draw.one(&[" FOR UPDATE", " FOR SHARE", " FOR NO KEY UPDATE", " FOR KEY SHARE", " FOR UPDATE SKIP LOCKED"]),
+        0 => {
+            draw.one(&[" FOR UPDATE", " FOR SHARE", " FOR NO KEY UPDATE", " FOR KEY SHARE", " FOR UPDATE SKIP LOCKED"])
+        }
         _ => String::new(),
     };
     match draw.below(12) {
         0 | 1 => format!("SELECT {}", value(draw, depth)),
         2 => format!("SELECT count(*), max(id) FROM {from} WHERE {filter}"),
-        3 => format!("SELECT id, {} FROM {from} WHERE {filter} ORDER BY id LIMIT {}{lock}", value(draw, depth.min(1)), draw.below(9)),
-        4 => "SELECT p.name, sum(d.total) FROM people p JOIN deals d ON d.person = p.id GROUP BY p.name ORDER BY p.name".into(),
+        3 => format!(
+            "SELECT id, {} FROM {from} WHERE {filter} ORDER BY id LIMIT {}{lock}",
+            value(draw, depth.min(1)),
+            draw.below(9)
+        ),
+        4 => {
+            "SELECT p.name, sum(d.total) FROM people p JOIN deals d ON d.person = p.id GROUP BY p.name ORDER BY p.name"
+                .into()
+        }
         5 => format!("WITH c AS ({}) SELECT * FROM c", read(draw, depth.saturating_sub(1), false)),
         6 => format!("WITH c AS ({} RETURNING id) SELECT * FROM c", write(draw)),
         7 => format!("SELECT id FROM {from} WHERE {filter} UNION ALL SELECT 1 ORDER BY 1"),
-        8 => draw.one(&["VALUES (1, 'a'), (2, 'b')", "TABLE totals", "SHOW work_mem", "EXPLAIN (COSTS OFF) SELECT * FROM people"]),
+        8 => draw.one(&[
+            "VALUES (1, 'a'), (2, 'b')",
+            "TABLE totals",
+            "SHOW work_mem",
+            "EXPLAIN (COSTS OFF) SELECT * FROM people",
+        ]),
         9 => "SELECT name, rank() OVER (ORDER BY age, id) FROM people ORDER BY age, id LIMIT 5".into(),
-        10 => draw.one(&["SELECT relname FROM pg_class WHERE relname = 'people'", "SELECT count(*) FROM information_schema.tables",
-            "SELECT count(*) > 0 FROM pg_stat_activity", "SELECT * FROM generate_series(1, 3)", "SELECT datname FROM pg_database ORDER BY 1"]),
+        10 => draw.one(&[
+            "SELECT relname FROM pg_class WHERE relname = 'people'",
+            "SELECT count(*) FROM information_schema.tables",
+            "SELECT count(*) > 0 FROM pg_stat_activity",
+            "SELECT * FROM generate_series(1, 3)",
+            "SELECT datname FROM pg_database ORDER BY 1",
+        ]),
         _ => format!("SELECT * FROM {from} WHERE {filter}{lock}"),
     }
 }
@@ -129,19 +183,39 @@ fn statement(draw: &mut Draw) -> String {
         0..=12 => read(draw, 2, false),
         13 | 14 => write(draw),
         15 => format!("{} RETURNING id", write(draw)),
-        16 => draw.one(&["BEGIN", "BEGIN READ ONLY", "START TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN ISOLATION LEVEL SERIALIZABLE"]),
+        16 => draw.one(&[
+            "BEGIN",
+            "BEGIN READ ONLY",
+            "START TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            "BEGIN ISOLATION LEVEL SERIALIZABLE",
+        ]),
         17 | 18 => draw.one(&["COMMIT", "ROLLBACK", "END"]),
         19 => draw.one(&["SAVEPOINT a", "ROLLBACK TO a", "RELEASE a"]),
-        20 => draw.one(&["SET work_mem = '2MB'", "SET LOCAL work_mem = '2MB'", "RESET work_mem", "SET search_path = public", "SET TIME ZONE 'UTC'"]),
+        20 => draw.one(&[
+            "SET work_mem = '2MB'",
+            "SET LOCAL work_mem = '2MB'",
+            "RESET work_mem",
+            "SET search_path = public",
+            "SET TIME ZONE 'UTC'",
+        ]),
         21 => format!("PREPARE p AS {}", if draw.once_in(2) { read(draw, 1, false) } else { write(draw) }),
         22 | 23 => draw.one(&["EXECUTE p", "DEALLOCATE p", "DEALLOCATE ALL"]),
         24 => format!("CREATE TEMP TABLE mine AS {}", read(draw, 0, true)),
         25 => draw.one(&["SELECT * FROM mine", "DROP TABLE IF EXISTS mine", "INSERT INTO scratch VALUES (1)"]),
         26 => format!("DECLARE c CURSOR FOR {}", read(draw, 0, false)),
         27 => draw.one(&["FETCH 2 FROM c", "FETCH ALL FROM c", "CLOSE c"]),
-        28 => draw.one(&["LOCK TABLE deals IN SHARE MODE", "CALL settle()", "DO 'BEGIN PERFORM 1; END'", "NOTIFY a", "LISTEN a", "ANALYZE deals",
-            "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM people", "EXPLAIN ANALYZE UPDATE people SET age = 1 WHERE id = 0",
-            "REFRESH MATERIALIZED VIEW totals", "DISCARD ALL"]),
+        28 => draw.one(&[
+            "LOCK TABLE deals IN SHARE MODE",
+            "CALL settle()",
+            "DO 'BEGIN PERFORM 1; END'",
+            "NOTIFY a",
+            "LISTEN a",
+            "ANALYZE deals",
+            "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM people",
+            "EXPLAIN ANALYZE UPDATE people SET age = 1 WHERE id = 0",
+            "REFRESH MATERIALIZED VIEW totals",
+            "DISCARD ALL",
+        ]),
         _ => format!("{}; {}", read(draw, 1, false), if draw.once_in(2) { read(draw, 1, false) } else { write(draw) }),
     };
     match draw.below(15) {
