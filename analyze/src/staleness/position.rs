@@ -111,10 +111,8 @@ impl Positions {
     /// Whether `node` had applied the commit when it executed something from `start_ns` to `end_ns`.
     pub fn applied(&self, node: &str, commit: &Place, start_ns: i64, end_ns: i64) -> Applied {
         let was_replica = |sample: &Sample| sample.role == Role::Replica;
-        if let Some(before) = self.before(node, start_ns).filter(was_replica) {
-            if before.shows(commit) {
-                return Applied::Yes;
-            }
+        if self.before(node, start_ns).is_some_and(|before| before.shows(commit)) {
+            return Applied::Yes;
         }
         if let Some(after) = self.after(node, end_ns).filter(was_replica) {
             let by_lsn = after.replay_lsn.zip(commit.after_lsn).is_some_and(|(replayed, lsn)| replayed <= lsn);
