@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use splitproof_capture::trace::{
-    Existing, Kind, Outcome, Reader, Request, Sink, Writer, check_directory, Options as WriterOptions,
+    Existing, Kind, Options as WriterOptions, Outcome, Reader, Request, Sink, Writer, check_directory,
 };
 
 use super::decisions::Decisions;
@@ -83,7 +83,8 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
     check_directory(&plan.out, plan.existing)?;
     let about = model.about();
     let inputs = vec![plan.trace.display().to_string()];
-    let options = WriterOptions { inputs, existing: plan.existing, ..WriterOptions::new(manifest.engine, "simulation") };
+    let options =
+        WriterOptions { inputs, existing: plan.existing, ..WriterOptions::new(manifest.engine, "simulation") };
     let mut writer = Writer::create(&plan.out, options)?;
     copy_catalog(plan, run.reader(), &writer)?;
     let mut decisions = Decisions::create(&plan.out)?;
@@ -266,7 +267,8 @@ impl<'a> Tally<'a> {
         let about = model.about();
         let mut decisions: Vec<ShapeDecision> = self.listed.into_values().collect();
         decisions.sort_by(|a, b| {
-            (b.requests.cmp(&a.requests)).then_with(|| (a.shape, &a.sent, &a.reason).cmp(&(b.shape, &b.sent, &b.reason)))
+            (b.requests.cmp(&a.requests))
+                .then_with(|| (a.shape, &a.sent, &a.reason).cmp(&(b.shape, &b.sent, &b.reason)))
         });
         let mut notes = about.notes;
         notes.extend(model.notes());
@@ -284,4 +286,3 @@ impl<'a> Tally<'a> {
         }
     }
 }
-

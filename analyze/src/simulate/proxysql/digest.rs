@@ -103,7 +103,8 @@ impl Digester {
                 }
             } else if c.is_ascii_digit() && !is_normal(previous) {
                 (at, previous) = self.number(sql, at);
-            } else if matches!(c, b'n' | b'N') && self.options.replace_null && !is_normal(previous) && is_null(sql, at) {
+            } else if matches!(c, b'n' | b'N') && self.options.replace_null && !is_normal(previous) && is_null(sql, at)
+            {
                 self.text.push(b'?');
                 (at, previous) = (at + 4, b'?');
             } else if is_space(c) {
@@ -274,7 +275,8 @@ impl Digester {
             }
             let c = get(at);
             let fits = at + limit * 2 < end;
-            let begins = get(at) == b'?' && get(at + 1) == b',' && get(at + 2) == b'?' && matches!(get(at + 3), b',' | b')');
+            let begins =
+                get(at) == b'?' && get(at + 1) == b',' && get(at + 2) == b'?' && matches!(get(at + 3), b',' | b')');
             let signed = at.checked_sub(1).is_some_and(|before| is_operator(get(before)));
             if !(inside && fits && begins && !signed) {
                 out.push(c);
