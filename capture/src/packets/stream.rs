@@ -203,13 +203,17 @@ impl Stream {
         let len = (payload.len() as u32).saturating_add(missing);
         // A keep-alive or a probe of a closed window repeats the last byte, and its content may be garbage.
         let probe = len == 1 && seq != next && self.acked == Some(seq.wrapping_add(1));
-        let behind = ahead(next, seq).max(0).unsigned_abs();
+        // Half of all numbers away is behind as much as ahead. What is not clearly ahead is taken for a repetition: nobody has such
+        // a window, and it would wait forever.
+        let end = u64::from(seq.wrapping_sub(next)) + u64::from(len);
+        let is_ahead = ahead(seq, next) >= 0 && end < 1 << 31;
+        let behind = if is_ahead { 0 } else { next.wrapping_sub(seq) };
         if probe || behind >= len {
             self.counts.repeated += u64::from(len);
             return;
         }
         self.counts.repeated += u64::from(behind);
-        if ahead(seq, next) > 0 {
+        if is_ahead && seq != next {
             self.counts.early += 1;
         }
         self.keep(at_ns, seq, behind, payload, missing);
