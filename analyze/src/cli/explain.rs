@@ -88,7 +88,9 @@ pub fn run(explain: &Explain) -> anyhow::Result<u8> {
         .collect();
     let mut out = BufWriter::new(stdout().lock());
     let written = match explain.format {
-        Format::Json => serde_json::to_writer_pretty(&mut out, &printed).map_err(Into::into).and_then(|()| writeln!(out)),
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut out, &printed).map_err(Into::into).and_then(|()| writeln!(out))
+        }
         Format::Text => text(&printed, &about.unknown, &mut out),
     };
     super::enough(written.and_then(|()| out.flush())).context("cannot write to stdout")?;

@@ -7,8 +7,8 @@
 mod check;
 mod compare;
 mod coverage;
-mod flags;
 mod explain;
+mod flags;
 mod metrics;
 mod models;
 mod plan;

@@ -33,7 +33,11 @@ impl RulesFlags {
     pub fn plan(self) -> anyhow::Result<Rules> {
         ensure!(self.router == Router::Proxysql, "--router {}: it has no rules to look at", self.router.name());
         if let Some(path) = &self.export {
-            ensure!(!self.files.contains(path), "{}: is one of the rule files; write the script elsewhere", path.display());
+            ensure!(
+                !self.files.contains(path),
+                "{}: is one of the rule files; write the script elsewhere",
+                path.display()
+            );
         }
         let read = |path: PathBuf| Ok((path.display().to_string(), Config::read(&[path])?));
         let states: anyhow::Result<Vec<_>> = self.files.into_iter().map(read).collect();
@@ -55,7 +59,8 @@ pub fn run(rules: &Rules) -> anyhow::Result<u8> {
         lines.extend(diff::differences((&first.0, &first.1), (&other.0, &other.1)));
     }
     if let Some(path) = &rules.export {
-        std::fs::write(path, export::script(&first.1)).with_context(|| format!("{}: cannot write the script", path.display()))?;
+        std::fs::write(path, export::script(&first.1))
+            .with_context(|| format!("{}: cannot write the script", path.display()))?;
     }
     let mut out = BufWriter::new(stdout().lock());
     let found = lines.len();

@@ -64,7 +64,7 @@ struct Printed<'a> {
     run: &'a std::path::Path,
     #[serde(flatten)]
     simulation: &'a Simulation,
-    /// Seconds in which the model alone decided all requests.
+    /// Seconds on one core in which the model alone decided all requests.
     deciding_seconds: f64,
 }
 
@@ -90,7 +90,8 @@ pub fn run(simulate: &Simulate) -> anyhow::Result<u8> {
 fn text(simulate: &Simulate, summary: &Summary, out: &mut dyn Write) -> std::io::Result<()> {
     let simulation = &summary.simulation;
     let counts = &simulation.counts;
-    let nodes: Vec<String> = summary.nodes.iter().map(|node| format!("{} ({})", node.name, node.role.as_str())).collect();
+    let nodes: Vec<String> =
+        summary.nodes.iter().map(|node| format!("{} ({})", node.name, node.role.as_str())).collect();
     writeln!(out, "{}: predicted by the model of {}", simulate.plan.out.display(), simulation.model)?;
     writeln!(out, "nodes: {}", nodes.join(", "))?;
     writeln!(
@@ -114,7 +115,11 @@ fn text(simulate: &Simulate, summary: &Summary, out: &mut dyn Write) -> std::io:
         writeln!(out, "{:>12}{}", "", decision.sql.chars().take(100).collect::<String>().replace('\n', " "))?;
     }
     if let Some(more) = simulation.decisions.len().checked_sub(LISTED).filter(|&more| more > 0) {
-        writeln!(out, "{:>10}  more: --format json lists all, and decisions.parquet in the run has every request", more)?;
+        writeln!(
+            out,
+            "{:>10}  more: --format json lists all, and decisions.parquet in the run has every request",
+            more
+        )?;
     }
     for (title, lines) in [
         ("not known to the model", &simulation.unknown),

@@ -132,7 +132,10 @@ fn predictions(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     }
     if simulation.decisions.len() > LINES * 2 {
         let more = simulation.decisions.len() - LINES * 2;
-        writeln!(out, "           and {more} more in the other reports; decisions.parquet in the run has every request")?;
+        writeln!(
+            out,
+            "           and {more} more in the other reports; decisions.parquet in the run has every request"
+        )?;
     }
     writeln!(out)
 }

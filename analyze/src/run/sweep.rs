@@ -3,7 +3,9 @@
 use splitproof_capture::trace::{Request, Requests};
 
 use super::{Error, Run};
-use crate::attribution::{Attributor, Contradiction, NodeIndex, Pinning, Placed, Placement, Receive, Site, needs_execution};
+use crate::attribution::{
+    Attributor, Contradiction, NodeIndex, Pinning, Placed, Placement, Receive, Site, needs_execution,
+};
 
 /// Rows after which the attributor looks at what can be decided.
 const STEP: u32 = 128;

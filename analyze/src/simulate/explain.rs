@@ -55,7 +55,9 @@ pub fn explain(router: Router, model: &dyn Model, who: &Who, texts: &[String]) -
         for statement in dialect.facts(sql).statements {
             transaction = match statement.kind {
                 StatementKind::Begin(_) => TransactionStatus::Open,
-                StatementKind::Commit { chain } | StatementKind::Rollback { chain } if !chain => TransactionStatus::Idle,
+                StatementKind::Commit { chain } | StatementKind::Rollback { chain } if !chain => {
+                    TransactionStatus::Idle
+                }
                 _ if statement.state.implicit_commit => TransactionStatus::Idle,
                 _ => transaction,
             };

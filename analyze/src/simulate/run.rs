@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use splitproof_capture::trace::{
-    Existing, Kind, Outcome, Reader, Request, Sink, Writer, check_directory, Options as WriterOptions,
+    Existing, Kind, Options as WriterOptions, Outcome, Reader, Request, Sink, Writer, check_directory,
 };
 
 use super::decisions::Decisions;
@@ -16,6 +16,9 @@ use crate::attribution::needs_execution;
 use crate::comparison::ShapeId;
 use crate::findings::shorten;
 use crate::run::Run;
+
+/// A shape, where it goes, why, and the rule.
+type Listed = (u64, Arc<str>, Arc<str>, Option<Arc<str>>);
 
 /// Combinations of shape, place and reason that are listed in `trace.json`.
 const LISTED: usize = 20_000;
@@ -44,7 +47,7 @@ pub struct Summary {
     pub simulation: Simulation,
     /// The nodes.
     pub nodes: Vec<Node>,
-    /// Time in which the model alone decided all requests.
+    /// Time on one core in which the model alone decided all requests.
     pub deciding: Duration,
 }
 
@@ -65,6 +68,13 @@ struct Entry<'a> {
     evidence: &'static str,
 }
 
+/// How long this thread has had a core, where the kernel tells, and how long it is since `start` elsewhere.
+fn busy(start: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.as_deref().and_then(|text| text.split_whitespace().next()?.parse().ok());
+    nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
+}
+
 /// Sends every request of a trace through a model and writes the run.
 pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
     if lies_in(&plan.out, &plan.trace) {
@@ -83,13 +93,14 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
     check_directory(&plan.out, plan.existing)?;
     let about = model.about();
     let inputs = vec![plan.trace.display().to_string()];
-    let options = WriterOptions { inputs, existing: plan.existing, ..WriterOptions::new(manifest.engine, "simulation") };
+    let options =
+        WriterOptions { inputs, existing: plan.existing, ..WriterOptions::new(manifest.engine, "simulation") };
     let mut writer = Writer::create(&plan.out, options)?;
     copy_catalog(plan, run.reader(), &writer)?;
     let mut decisions = Decisions::create(&plan.out)?;
     let mut tally = Tally::new(&about.nodes);
     let mut sessions: HashMap<u64, Box<dyn Session + '_>> = HashMap::new();
-    let mut deciding = Duration::ZERO;
+    let (start, mut deciding) = (Instant::now(), Duration::ZERO);
     let mut batch: Vec<(Request, Option<Decision>)> = Vec::with_capacity(BATCH);
     let mut requests = run.reader().requests();
     loop {
@@ -100,7 +111,7 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
         if batch.is_empty() {
             break;
         }
-        let begun = Instant::now();
+        let begun = busy(start);
         for (request, decision) in &mut batch {
             let session = sessions.entry(request.session).or_insert_with(|| model.connect(request));
             *decision = Some(session.route(request));
@@ -109,7 +120,7 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
                 sessions.remove(&request.session);
             }
         }
-        deciding += begun.elapsed();
+        deciding += busy(start).saturating_sub(begun);
         for (request, decision) in batch.drain(..) {
             let Some(decision) = decision else { continue };
             let sent = tally.count(&request, &decision);
@@ -198,7 +209,7 @@ struct Tally<'a> {
     nodes: &'a [Node],
     counts: Counts,
     words: HashMap<Nodes, [Arc<str>; 2]>,
-    listed: HashMap<(u64, Arc<str>, Arc<str>, Option<Arc<str>>), ShapeDecision>,
+    listed: HashMap<Listed, ShapeDecision>,
     unlisted: u64,
 }
 
@@ -266,7 +277,8 @@ impl<'a> Tally<'a> {
         let about = model.about();
         let mut decisions: Vec<ShapeDecision> = self.listed.into_values().collect();
         decisions.sort_by(|a, b| {
-            (b.requests.cmp(&a.requests)).then_with(|| (a.shape, &a.sent, &a.reason).cmp(&(b.shape, &b.sent, &b.reason)))
+            (b.requests.cmp(&a.requests))
+                .then_with(|| (a.shape, &a.sent, &a.reason).cmp(&(b.shape, &b.sent, &b.reason)))
         });
         let mut notes = about.notes;
         notes.extend(model.notes());
@@ -284,4 +296,3 @@ impl<'a> Tally<'a> {
         }
     }
 }
-

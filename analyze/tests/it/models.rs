@@ -166,7 +166,13 @@ fn holds(name: &str, default: &str) -> usize {
             if goes != step.goes || !rule {
                 wrong.push(format!(
                     "{} step {}: {:?} goes to {goes} by {:?} ({}), and should go to {} by {:?}",
-                    case.id, at + 1, step.sql.as_deref().unwrap_or(""), decision.rule, decision.reason, step.goes, step.rule
+                    case.id,
+                    at + 1,
+                    step.sql.as_deref().unwrap_or(""),
+                    decision.rule,
+                    decision.reason,
+                    step.goes,
+                    step.rule
                 ));
             }
         }

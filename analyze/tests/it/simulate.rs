@@ -72,7 +72,9 @@ fn a_prediction_is_a_run_that_says_so() {
     assert_eq!(nodes(1), ["db1", "db2", "db1", "db1", "db1", "db1"]);
     assert_eq!(nodes(2), ["db1", "-"]);
     // What was measured at another place is not kept as if it had been measured here.
-    assert!(rows.iter().all(|row| row.checksum_rows.is_none() && row.result_bytes.is_none() && row.recorded_seq.is_some()));
+    assert!(
+        rows.iter().all(|row| row.checksum_rows.is_none() && row.result_bytes.is_none() && row.recorded_seq.is_some())
+    );
     assert_eq!(rows.iter().filter(|row| row.error_code.as_deref() == Some("9006")).count(), 1);
     assert!(dir.path().join("predicted/decisions.parquet").exists());
 }
@@ -123,8 +125,14 @@ fn a_prediction_is_judged_by_places_and_by_nothing_else() {
 fn the_same_rules_in_every_form_decide_alike() {
     let dir = stage();
     let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-    write("rules.csv", "rule_id,active,match_digest,destination_hostgroup,apply\n20,1,^SELECT,20,1\n10,1,\"FOR UPDATE\",10,1\n");
-    write("rules.tsv", "rule_id\tactive\tusername\tmatch_digest\tdestination_hostgroup\tapply\n10\t1\tNULL\tFOR UPDATE\t10\t1\n20\t1\tNULL\t^SELECT\t20\t1\n");
+    write(
+        "rules.csv",
+        "rule_id,active,match_digest,destination_hostgroup,apply\n20,1,^SELECT,20,1\n10,1,\"FOR UPDATE\",10,1\n",
+    );
+    write(
+        "rules.tsv",
+        "rule_id\tactive\tusername\tmatch_digest\tdestination_hostgroup\tapply\n10\t1\tNULL\tFOR UPDATE\t10\t1\n20\t1\tNULL\t^SELECT\t20\t1\n",
+    );
     write(
         "rules.json",
         "[\n {\"rule_id\": 10, \"active\": 1, \"match_digest\": \"FOR UPDATE\", \"destination_hostgroup\": 10, \"apply\": 1, \"flagOUT\": null},\n \
@@ -141,21 +149,50 @@ fn the_same_rules_in_every_form_decide_alike() {
          INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,apply)\n VALUES (10,1,'FOR UPDATE',10,1),\n (20,1,'^SELECT',20,1);\n\
          LOAD MYSQL QUERY RULES TO RUNTIME;",
     );
-    write("rules.cnf", "# c\nmysql_query_rules:\n(\n { rule_id=10\n match_digest=\"FOR \" \"UPDATE\"\n destination_hostgroup=0x0A\n apply=1 },\n { rule_id=20; match_digest=\"^SELECT\"; destination_hostgroup=20; apply=1 /* c */ }\n);");
+    write(
+        "rules.cnf",
+        "# c\nmysql_query_rules:\n(\n { rule_id=10\n match_digest=\"FOR \" \"UPDATE\"\n destination_hostgroup=0x0A\n apply=1 },\n { rule_id=20; match_digest=\"^SELECT\"; destination_hostgroup=20; apply=1 /* c */ }\n);",
+    );
     let explain = |file: &str| {
         let statements = ["SELECT 1", "SELECT a FROM t FOR UPDATE", "UPDATE t SET a = 1"];
-        let options = ["explain", "--router", "proxysql", "--rules", file, "--hostgroup", "10=primary", "--hostgroup", "20=replica", "--format", "json"];
+        let options = [
+            "explain",
+            "--router",
+            "proxysql",
+            "--rules",
+            file,
+            "--hostgroup",
+            "10=primary",
+            "--hostgroup",
+            "20=replica",
+            "--format",
+            "json",
+        ];
         let (code, printed, error) = run(dir.path(), &[&options[..], &statements].concat());
         assert_eq!(code, 0, "{file}: {error}");
         let steps: Vec<Value> = serde_json::from_str(&printed).unwrap();
-        let of = |step: &Value| format!("{} {}", step["nodes"][0].as_str().unwrap(), step["rule"].as_str().unwrap_or("-"));
+        let of =
+            |step: &Value| format!("{} {}", step["nodes"][0].as_str().unwrap(), step["rule"].as_str().unwrap_or("-"));
         steps.iter().map(of).collect::<Vec<_>>()
     };
     for file in ["rules.csv", "rules.tsv", "rules.json", "lines.json", "rules.sql", "rules.cnf"] {
         assert_eq!(explain(file), ["replica rule 20", "primary rule 10", "primary -"], "{file}");
     }
     // The exported script says the same again.
-    let (code, printed, error) = run(dir.path(), &["rules", "--router", "proxysql", "rules.csv", "rules.json", "rules.sql", "rules.cnf", "--export", "deploy.sql"]);
+    let (code, printed, error) = run(
+        dir.path(),
+        &[
+            "rules",
+            "--router",
+            "proxysql",
+            "rules.csv",
+            "rules.json",
+            "rules.sql",
+            "rules.cnf",
+            "--export",
+            "deploy.sql",
+        ],
+    );
     assert_eq!(code, 0, "{printed}{error}");
     assert_eq!(explain("deploy.sql"), explain("rules.csv"));
     let (code, printed, _) = run(dir.path(), &["rules", "--router", "proxysql", "deploy.sql", "rules.tsv"]);
@@ -165,15 +202,21 @@ fn the_same_rules_in_every_form_decide_alike() {
 #[test]
 fn states_of_the_rules_that_differ_are_told() {
     let dir = stage();
-    let rule = |id: u32, more: &str| format!("INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,apply{more};\n");
+    let rule = |id: u32, more: &str| {
+        format!("INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,apply{more};\n")
+    };
     let runtime = rule(10, ",timeout) VALUES (10,1,'^SELECT',20,1,500)") + &rule(20, ") VALUES (20,1,'^SHOW',20,1)");
     let disk = rule(10, ") VALUES (10,1,'^SELECT',10,1)");
     std::fs::write(dir.path().join("runtime.sql"), runtime).unwrap();
     std::fs::write(dir.path().join("disk.sql"), disk).unwrap();
-    let (code, printed, _) = run(dir.path(), &["rules", "--router", "proxysql", "runtime.sql", "disk.sql", "--export", "deploy.sql"]);
+    let (code, printed, _) =
+        run(dir.path(), &["rules", "--router", "proxysql", "runtime.sql", "disk.sql", "--export", "deploy.sql"]);
     assert_eq!(code, 1);
     assert!(printed.contains("rule 20 is only in runtime.sql: match_digest `^SHOW`: hostgroup 20, apply"), "{printed}");
-    assert!(printed.contains("rule 10 differs: match_digest `^SELECT`: hostgroup 20, apply in runtime.sql, and"), "{printed}");
+    assert!(
+        printed.contains("rule 10 differs: match_digest `^SELECT`: hostgroup 20, apply in runtime.sql, and"),
+        "{printed}"
+    );
     let script = std::fs::read_to_string(dir.path().join("deploy.sql")).unwrap();
     assert!(script.contains("timeout") && script.contains("'500'"), "nothing of a rule is lost: {script}");
     assert!(script.find("(10,").unwrap() < script.find("(20,").unwrap());
@@ -182,11 +225,21 @@ fn states_of_the_rules_that_differ_are_told() {
 #[test]
 fn mistakes_are_named_with_file_line_rule_and_reason() {
     let dir = stage();
-    let rule = |columns: &str| format!("mysql_query_rules = (\n  {{ rule_id=1, match_digest=\"x\" }},\n  {{ rule_id=7, {columns} }} )");
+    let rule = |columns: &str| {
+        format!("mysql_query_rules = (\n  {{ rule_id=1, match_digest=\"x\" }},\n  {{ rule_id=7, {columns} }} )")
+    };
     for (name, text, parts) in [
-        ("a.cnf", rule("match_digest=\"^SELECT (\""), &["a.cnf:3:", "rule 7", "match_digest `^SELECT (`", "parenthes"][..]),
+        (
+            "a.cnf",
+            rule("match_digest=\"^SELECT (\""),
+            &["a.cnf:3:", "rule 7", "match_digest `^SELECT (`", "parenthes"][..],
+        ),
         ("b.cnf", rule("match_pattern=\"[\""), &["b.cnf:3:", "rule 7", "match_pattern"]),
-        ("c.cnf", rule("destination_hostgroup=\"ten\""), &["c.cnf:3:", "rule 7", "destination_hostgroup: `ten` is no number"]),
+        (
+            "c.cnf",
+            rule("destination_hostgroup=\"ten\""),
+            &["c.cnf:3:", "rule 7", "destination_hostgroup: `ten` is no number"],
+        ),
         ("d.cnf", rule("replace_pattern=\"y\""), &["d.cnf:3:", "rule 7", "replace_pattern", "match_pattern"]),
         ("e.cnf", rule("digest=\"SELECT\""), &["e.cnf:3:", "rule 7", "digest: `SELECT` is no digest"]),
         ("f.cnf", rule("re_modifiers=\"CASELES\""), &["f.cnf:3:", "rule 7", "`CASELES` is not known"]),
@@ -198,9 +251,17 @@ fn mistakes_are_named_with_file_line_rule_and_reason() {
         ("l.cnf", "@include \"x.cnf\"\nmysql_query_rules = ( )".into(), &["l.cnf:1:", "@include is not followed"]),
         ("m.cnf", String::new(), &["m.cnf", "empty"]),
         ("n.json", "[{\"rule_id\": 1,}]".into(), &["n.json:1:", "not JSON"]),
-        ("o.json", "[\n {\"rule_id\": 1},\n {\"rule_id\": 2, \"match_digest\": \"(\"}]".into(), &["o.json:3:", "rule 2", "match_digest"]),
+        (
+            "o.json",
+            "[\n {\"rule_id\": 1},\n {\"rule_id\": 2, \"match_digest\": \"(\"}]".into(),
+            &["o.json:3:", "rule 2", "match_digest"],
+        ),
         ("p.csv", "rule_id,active,match_digest\n1,1\n".into(), &["p.csv:2:", "not a table"]),
-        ("q.sql", "UPDATE mysql_query_rules SET active = 0 WHERE rule_id = 3;".into(), &["q.sql:1:", "UPDATE is not carried out"]),
+        (
+            "q.sql",
+            "UPDATE mysql_query_rules SET active = 0 WHERE rule_id = 3;".into(),
+            &["q.sql:1:", "UPDATE is not carried out"],
+        ),
         ("r.sql", "INSERT INTO mysql_query_rules VALUES (1, 2);".into(), &["r.sql:1:", "2 values for 35 columns"]),
         ("s.cnf", rule("destination_hostgroup=30"), &["rule 7 sends to hostgroup 30", "--hostgroup 30=primary"]),
     ] {
@@ -218,7 +279,8 @@ fn mistakes_are_named_with_file_line_rule_and_reason() {
 fn what_is_not_known_is_listed() {
     let dir = stage();
     let text = std::fs::read_to_string(dir.path().join("today.cnf")).unwrap();
-    let text = text.replace("rule_id=20,", "rule_id=20, weight_of_moon=3, timeout=5,") + "\nmysql_galera_hostgroups = ( { writer_hostgroup=1 } )\n";
+    let text = text.replace("rule_id=20,", "rule_id=20, weight_of_moon=3, timeout=5,")
+        + "\nmysql_galera_hostgroups = ( { writer_hostgroup=1 } )\n";
     std::fs::write(dir.path().join("odd.cnf"), text).unwrap();
     let printed = simulate(dir.path(), "odd.cnf", "odd");
     let unknown = printed["unknown"].as_array().unwrap();
@@ -251,6 +313,7 @@ fn a_run_is_not_overwritten_and_a_trace_never() {
     assert!(code == 2 && error.contains("the model of proxysql is one of mysql"), "{error}");
     // A prediction of a prediction repeats the same recording.
     assert_eq!(simulate(&["out", "-o", "again"]).0, 0);
-    let id = |name: &str| Reader::open(dir.path().join(name)).unwrap().manifest().run.as_ref().unwrap()["recording"].clone();
+    let id =
+        |name: &str| Reader::open(dir.path().join(name)).unwrap().manifest().run.as_ref().unwrap()["recording"].clone();
     assert_eq!(id("out"), id("again"));
 }

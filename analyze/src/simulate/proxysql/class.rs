@@ -72,7 +72,8 @@ impl Class {
             set,
             use_database: starts(b"USE "),
             kill: starts(b"KILL "),
-            warnings: digest.eq_ignore_ascii_case(b"SHOW WARNINGS") || digest.eq_ignore_ascii_case(b"SHOW COUNT(*) WARNINGS"),
+            warnings: digest.eq_ignore_ascii_case(b"SHOW WARNINGS")
+                || digest.eq_ignore_ascii_case(b"SHOW COUNT(*) WARNINGS"),
             insert_id: has(b"LAST_INSERT_ID") || has(b"@@IDENTITY"),
             load_local: starts(b"LOAD DATA LOCAL"),
             keeps,
@@ -85,9 +86,9 @@ impl Class {
                 StatementKind::Begin(_) | StatementKind::Xa { verb: XaVerb::Start } => Transaction::Begins,
                 StatementKind::Commit { chain: true } | StatementKind::Rollback { chain: true } => Transaction::Chains,
                 StatementKind::Commit { .. } | StatementKind::Rollback { .. } => Transaction::Ends,
-                StatementKind::Xa { verb: XaVerb::Commit | XaVerb::CommitOnePhase | XaVerb::Rollback | XaVerb::Prepare } => {
-                    Transaction::Ends
-                }
+                StatementKind::Xa {
+                    verb: XaVerb::Commit | XaVerb::CommitOnePhase | XaVerb::Rollback | XaVerb::Prepare,
+                } => Transaction::Ends,
                 _ if statement.state.implicit_commit => Transaction::Ends,
                 _ => class.transaction,
             };
@@ -95,8 +96,9 @@ impl Class {
                 && !(statement.reads.is_empty() && statement.writes.is_empty());
         }
         if let [statement] = facts.statements.as_slice() {
-            class.plain_select =
-                statement.kind == StatementKind::Select && statement.row_lock.is_none() && statement.effect == Effect::Read;
+            class.plain_select = statement.kind == StatementKind::Select
+                && statement.row_lock.is_none()
+                && statement.effect == Effect::Read;
         }
         class
     }
@@ -104,7 +106,9 @@ impl Class {
 
 /// `SELECT @@version` and the like.
 fn reads_kept(digest: &[u8]) -> bool {
-    let Some(rest) = digest.get(..7).filter(|start| start.eq_ignore_ascii_case(b"SELECT ")).and_then(|_| digest.get(7..)) else {
+    let Some(rest) =
+        digest.get(..7).filter(|start| start.eq_ignore_ascii_case(b"SELECT ")).and_then(|_| digest.get(7..))
+    else {
         return false;
     };
     rest.split(|&c| c == b',').all(|item| {
@@ -113,7 +117,11 @@ fn reads_kept(digest: &[u8]) -> bool {
             Some(scope) if scope.eq_ignore_ascii_case(b"session.") => &name[8..],
             _ => name,
         });
-        name.is_some_and(|name| KEPT_MULTIPLEXING.iter().any(|kept| name.get(..kept.len()).is_some_and(|start| start.eq_ignore_ascii_case(kept))))
+        name.is_some_and(|name| {
+            KEPT_MULTIPLEXING
+                .iter()
+                .any(|kept| name.get(..kept.len()).is_some_and(|start| start.eq_ignore_ascii_case(kept)))
+        })
     })
 }
 

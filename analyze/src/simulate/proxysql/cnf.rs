@@ -37,14 +37,22 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<Row>, Error> {
                 let prefix = name.trim_end_matches("_variables");
                 for (variable, line, value) in group {
                     let Value::Scalar(value) = value else { continue };
-                    let cells =
-                        vec![("variable_name".into(), Some(format!("{prefix}-{variable}"))), ("variable_value".into(), Some(value))];
+                    let cells = vec![
+                        ("variable_name".into(), Some(format!("{prefix}-{variable}"))),
+                        ("variable_value".into(), Some(value)),
+                    ];
                     rows.push(Row::new(path, "global_variables", line, cells));
                 }
             }
             // datadir, errorlog and the like.
             Value::Scalar(_) => {}
-            Value::Group(_) => return Err(Error::rules(path, line, format!("{name}: a list of groups is expected here: ( {{ ... }} )"))),
+            Value::Group(_) => {
+                return Err(Error::rules(
+                    path,
+                    line,
+                    format!("{name}: a list of groups is expected here: ( {{ ... }} )"),
+                ));
+            }
         }
     }
     Ok(rows)
@@ -192,7 +200,8 @@ impl Parser<'_> {
             Some(b'"') => self.string().map(Value::Scalar),
             _ => {
                 let begin = self.at;
-                while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+')) {
+                while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+'))
+                {
                     self.next();
                 }
                 let word = String::from_utf8_lossy(self.text.get(begin..self.at).unwrap_or_default()).into_owned();
@@ -206,7 +215,9 @@ impl Parser<'_> {
         loop {
             self.space()?;
             match self.peek() {
-                None => return Err(self.wrong(format!("the file ends within a list: a `{}` is missing", close as char))),
+                None => {
+                    return Err(self.wrong(format!("the file ends within a list: a `{}` is missing", close as char)));
+                }
                 Some(byte) if byte == close => {
                     self.next();
                     return Ok(Value::List(list));
@@ -254,7 +265,8 @@ impl Parser<'_> {
                         Some(b'f') => out.push(0x0c),
                         Some(b'x') => {
                             let digits = self.text.get(self.at..self.at + 2).unwrap_or_default();
-                            let byte = std::str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok());
+                            let byte =
+                                std::str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok());
                             out.push(byte.ok_or_else(|| self.wrong("two hexadecimal digits are expected behind \\x"))?);
                             self.at += 2;
                         }

@@ -95,7 +95,8 @@ impl Default for Variables {
 }
 
 /// Tables that say nothing about where statements go.
-const OTHER_TABLES: &[&str] = &["scheduler", "proxysql_servers", "restapi_routes", "mysql_collations", "admin_variables"];
+const OTHER_TABLES: &[&str] =
+    &["scheduler", "proxysql_servers", "restapi_routes", "mysql_collations", "admin_variables"];
 /// Tables that do, and are not modelled.
 const UNMODELLED_TABLES: &[&str] = &[
     "mysql_group_replication_hostgroups",
@@ -151,13 +152,15 @@ impl Config {
             "mysql_query_rules" => {
                 let rule = Rule::read(row, self.variables.library, &mut self.unknown)?;
                 if let Some(other) = self.rules.iter().find(|other| other.id == rule.id) {
-                    let problem = format!("rule {} stands in line {} already: a rule's number is its own", rule.id, other.line);
+                    let problem =
+                        format!("rule {} stands in line {} already: a rule's number is its own", rule.id, other.line);
                     return Err(row.wrong(problem));
                 }
                 self.rules.push(rule);
             }
             "mysql_query_rules_fast_routing" => {
-                let destination = row.number("destination_hostgroup")?.ok_or_else(|| row.wrong("no destination_hostgroup"))?;
+                let destination =
+                    row.number("destination_hostgroup")?.ok_or_else(|| row.wrong("no destination_hostgroup"))?;
                 let key = (
                     row.owned("username").unwrap_or_default(),
                     row.owned("schemaname").unwrap_or_default(),
@@ -237,16 +240,24 @@ impl Config {
             "query_digests_max_query_length" => variables.digest.max_length = size(number()?),
             "set_query_lock_on_hostgroup" => variables.lock = number()? != 0,
             "multiplexing" => variables.multiplexing = flag()?,
-            "auto_increment_delay_multiplex" => variables.auto_increment_delay = u32::try_from(number()?).unwrap_or(u32::MAX),
+            "auto_increment_delay_multiplex" => {
+                variables.auto_increment_delay = u32::try_from(number()?).unwrap_or(u32::MAX)
+            }
             "enforce_autocommit_on_reads" => variables.autocommit_on_reads = flag()?,
             "default_schema" => variables.default_schema = row.owned("variable_value").unwrap_or_default(),
             "enable_load_data_local_infile" => variables.load_local = flag()?,
             // These change where statements go, and are not modelled.
-            "firewall_whitelist_enabled" | "aurora_max_lag_ms_only_read_from_replicas" | "forward_autocommit" | "autocommit_false_is_transaction"
-            | "session_idle_show_processlist" | "connection_delay_multiplex_ms" | "max_transaction_time" => {
-                if !matches!(row.text("variable_value"), None | Some("0" | "false" | "true")) || flag().unwrap_or(true) {
-                    self.unknown.push(format!("variable mysql-{name}: not modelled"));
-                }
+            "firewall_whitelist_enabled"
+            | "aurora_max_lag_ms_only_read_from_replicas"
+            | "forward_autocommit"
+            | "autocommit_false_is_transaction"
+            | "session_idle_show_processlist"
+            | "connection_delay_multiplex_ms"
+            | "max_transaction_time"
+                if !matches!(row.text("variable_value"), None | Some("0" | "false" | "true"))
+                    || flag().unwrap_or(true) =>
+            {
+                self.unknown.push(format!("variable mysql-{name}: not modelled"));
             }
             // Hundreds of others (threads, timeouts, monitoring) say nothing about where a statement goes.
             _ => {}

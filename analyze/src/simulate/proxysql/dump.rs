@@ -10,31 +10,87 @@ use crate::simulate::Error;
 
 /// The columns of `mysql_query_rules` from version 2.1 on, in their order.
 const RULES: &[&str] = &[
-    "rule_id", "active", "username", "schemaname", "flagIN", "client_addr", "proxy_addr", "proxy_port", "digest", "match_digest",
-    "match_pattern", "negate_match_pattern", "re_modifiers", "flagOUT", "replace_pattern", "destination_hostgroup", "cache_ttl",
-    "cache_empty_result", "cache_timeout", "reconnect", "timeout", "retries", "delay", "next_query_flagIN", "mirror_flagOUT",
-    "mirror_hostgroup", "error_msg", "OK_msg", "sticky_conn", "multiplex", "gtid_from_hostgroup", "log", "apply", "attributes", "comment",
+    "rule_id",
+    "active",
+    "username",
+    "schemaname",
+    "flagIN",
+    "client_addr",
+    "proxy_addr",
+    "proxy_port",
+    "digest",
+    "match_digest",
+    "match_pattern",
+    "negate_match_pattern",
+    "re_modifiers",
+    "flagOUT",
+    "replace_pattern",
+    "destination_hostgroup",
+    "cache_ttl",
+    "cache_empty_result",
+    "cache_timeout",
+    "reconnect",
+    "timeout",
+    "retries",
+    "delay",
+    "next_query_flagIN",
+    "mirror_flagOUT",
+    "mirror_hostgroup",
+    "error_msg",
+    "OK_msg",
+    "sticky_conn",
+    "multiplex",
+    "gtid_from_hostgroup",
+    "log",
+    "apply",
+    "attributes",
+    "comment",
 ];
 const FAST: &[&str] = &["username", "schemaname", "flagIN", "destination_hostgroup", "comment"];
 const SERVERS: &[&str] = &[
-    "hostgroup_id", "hostname", "port", "gtid_port", "status", "weight", "compression", "max_connections", "max_replication_lag", "use_ssl",
-    "max_latency_ms", "comment",
+    "hostgroup_id",
+    "hostname",
+    "port",
+    "gtid_port",
+    "status",
+    "weight",
+    "compression",
+    "max_connections",
+    "max_replication_lag",
+    "use_ssl",
+    "max_latency_ms",
+    "comment",
 ];
 const USERS: &[&str] = &[
-    "username", "password", "active", "use_ssl", "default_hostgroup", "default_schema", "schema_locked", "transaction_persistent",
-    "fast_forward", "backend", "frontend", "max_connections", "attributes", "comment",
+    "username",
+    "password",
+    "active",
+    "use_ssl",
+    "default_hostgroup",
+    "default_schema",
+    "schema_locked",
+    "transaction_persistent",
+    "fast_forward",
+    "backend",
+    "frontend",
+    "max_connections",
+    "attributes",
+    "comment",
 ];
 const REPLICATION: &[&str] = &["writer_hostgroup", "reader_hostgroup", "check_type", "comment"];
 
 /// Whether a text looks like SQL.
 pub fn is_dump(text: &str) -> bool {
     const VERBS: [&str; 14] = [
-        "insert", "replace", "delete", "update", "create", "drop", "set", "load", "save", "pragma", "begin", "--", "/*", "commit",
+        "insert", "replace", "delete", "update", "create", "drop", "set", "load", "save", "pragma", "begin", "--",
+        "/*", "commit",
     ];
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_ascii_lowercase();
     let sql = VERBS.iter().any(|verb| first.starts_with(verb));
     // A configuration file may begin with such a comment as well.
-    sql && (!first.starts_with("/*") || text.to_ascii_lowercase().contains("insert into") || text.to_ascii_lowercase().contains("replace into"))
+    sql && (!first.starts_with("/*")
+        || text.to_ascii_lowercase().contains("insert into")
+        || text.to_ascii_lowercase().contains("replace into"))
 }
 
 /// Reads all rows that the statements leave.
@@ -50,7 +106,9 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<Row>, Error> {
             ("insert" | "replace", _) => insert(path, &statement, &mut rows)?,
             ("delete", "from") => {
                 let table = Row::new(path, word(2), line, Vec::new()).table;
-                if statement.len() > 3 && !(word(3) == "where" && statement.len() == 7 && statement[4].text == statement[6].text) {
+                if statement.len() > 3
+                    && !(word(3) == "where" && statement.len() == 7 && statement[4].text == statement[6].text)
+                {
                     return wrong("a DELETE with conditions is not carried out: export the rows as they are now");
                 }
                 rows.retain(|row| row.table != table);
@@ -73,14 +131,20 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<Row>, Error> {
                 }
             }
             ("create" | "drop" | "load" | "save" | "pragma" | "begin" | "commit" | "select" | "use" | "show", _) => {}
-            (other, _) => return wrong(&format!("{} is not carried out: export the rows as they are now", other.to_ascii_uppercase())),
+            (other, _) => {
+                return wrong(&format!(
+                    "{} is not carried out: export the rows as they are now",
+                    other.to_ascii_uppercase()
+                ));
+            }
         }
     }
     Ok(rows)
 }
 
 fn variable(path: &Path, line: usize, name: &str, value: &str) -> Row {
-    let cells = vec![("variable_name".into(), Some(name.to_owned())), ("variable_value".into(), Some(value.to_owned()))];
+    let cells =
+        vec![("variable_name".into(), Some(name.to_owned())), ("variable_value".into(), Some(value.to_owned()))];
     Row::new(path, "global_variables", line, cells)
 }
 
@@ -129,7 +193,10 @@ fn insert(path: &Path, statement: &[Token], rows: &mut Vec<Row>) -> Result<(), E
             continue;
         }
         if !is(open, "(") {
-            return Err(wrong(open.line, format!("{name}: a row in parentheses is expected, and `{}` was found", open.text)));
+            return Err(wrong(
+                open.line,
+                format!("{name}: a row in parentheses is expected, and `{}` was found", open.text),
+            ));
         }
         let mut values = Vec::new();
         let mut negative = false;
@@ -233,7 +300,8 @@ impl Tokens<'_> {
             self.at += at + 1;
             return Ok(Some(Token { text: String::from_utf8_lossy(&out).into_owned(), quoted: true, line }));
         }
-        let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'$') || !byte.is_ascii();
+        let word =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'$') || !byte.is_ascii();
         let length = if first == b'-' || !word(&first) { 1 } else { rest.iter().take_while(|byte| word(byte)).count() };
         let text = String::from_utf8_lossy(rest.get(..length).unwrap_or_default()).into_owned();
         self.at += length;

@@ -9,7 +9,8 @@ use super::rule::Rule;
 pub fn script(config: &Config) -> String {
     let mut out = String::new();
     let active = config.rules.iter().filter(|rule| rule.active).count();
-    let _ = writeln!(out, "-- {} rules, {active} of them active, in the order in which they are tried", config.rules.len());
+    let _ =
+        writeln!(out, "-- {} rules, {active} of them active, in the order in which they are tried", config.rules.len());
     for rule in &config.rules {
         let _ = writeln!(out, "--   {}: {}", rule.id, rule.text().replace(['\n', '\r'], " "));
     }
@@ -56,7 +57,8 @@ fn cells(rule: &Rule) -> Vec<(&str, String)> {
     for (column, value) in &rule.rest {
         cells.push((column, format!("'{}'", value.replace('\'', "''"))));
     }
-    let mut number = |column: &'static str, value: Option<u64>| cells.extend(value.map(|value| (column, value.to_string())));
+    let mut number =
+        |column: &'static str, value: Option<u64>| cells.extend(value.map(|value| (column, value.to_string())));
     number("flagIN", Some(rule.flag_in.into()));
     number("proxy_port", rule.proxy_port.map(u64::from));
     number("negate_match_pattern", Some(rule.negate.into()));

@@ -24,7 +24,8 @@ pub fn read(path: &Path) -> Result<Vec<Row>, Error> {
         return Err(Error::file(path, format!("{size} bytes are too many for a rule file: export the rules alone")));
     }
     let bytes = std::fs::read(path).map_err(failed)?;
-    let text = String::from_utf8(bytes).map_err(|_| Error::file(path, "it is not UTF-8 text: export the rules as text"))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Error::file(path, "it is not UTF-8 text: export the rules as text"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let start = text.trim_start();
     let rows = match start.as_bytes().first() {
@@ -43,7 +44,8 @@ pub fn read(path: &Path) -> Result<Vec<Row>, Error> {
 /// Whether the first line is a header of known columns.
 fn is_table(text: &str) -> bool {
     let header = text.lines().next().unwrap_or_default().to_ascii_lowercase();
-    let columns: Vec<&str> = header.split([',', '\t', ';', '|']).map(|column| column.trim().trim_matches('"')).collect();
+    let columns: Vec<&str> =
+        header.split([',', '\t', ';', '|']).map(|column| column.trim().trim_matches('"')).collect();
     table_of(&columns).is_some()
 }
 
@@ -127,7 +129,8 @@ fn json(path: &Path, text: &str) -> Result<Vec<Row>, Error> {
     while let Some(value) = values.next() {
         let value = value.map_err(|error| Error::rules(path, error.line(), format!("not JSON: {error}")))?;
         let here = text.get(begin..).map_or(0, |rest| rest.len() - rest.trim_start().len()) + begin;
-        let (line, places) = (line_at(text, here), Places::of(text.get(here..values.byte_offset()).unwrap_or_default()));
+        let (line, places) =
+            (line_at(text, here), Places::of(text.get(here..values.byte_offset()).unwrap_or_default()));
         begin = values.byte_offset();
         match value {
             Value::Array(list) => append(path, None, list, line, &mut places.lines(), &mut rows)?,
@@ -142,7 +145,9 @@ fn json(path: &Path, text: &str) -> Result<Vec<Row>, Error> {
                     }
                 }
             }
-            Value::Object(object) => append(path, None, vec![Value::Object(object)], line, &mut places.lines(), &mut rows)?,
+            Value::Object(object) => {
+                append(path, None, vec![Value::Object(object)], line, &mut places.lines(), &mut rows)?
+            }
             _ => return Err(Error::rules(path, line, "neither a row nor a list of rows")),
         }
     }

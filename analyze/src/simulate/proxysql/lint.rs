@@ -50,8 +50,12 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Finding::Unreachable { rule, flag } => write!(f, "rule {rule} can never match: no rule leaves flag {flag}, which it waits for"),
-            Finding::Shadowed { rule, by } => write!(f, "rule {rule} can never match: rule {by} before it takes everything that it would"),
+            Finding::Unreachable { rule, flag } => {
+                write!(f, "rule {rule} can never match: no rule leaves flag {flag}, which it waits for")
+            }
+            Finding::Shadowed { rule, by } => {
+                write!(f, "rule {rule} can never match: rule {by} before it takes everything that it would")
+            }
             Finding::Order { first, second, statement } => {
                 write!(f, "the order of rules {first} and {second} decides: both match `{statement}`, and {first} wins")
             }
@@ -100,7 +104,9 @@ pub fn findings(config: &Config) -> Vec<Finding> {
     for (at, rule) in active.iter().enumerate() {
         let (before, iterates) = (active.get(..at).unwrap_or_default(), config.variables.iterations > 0);
         // A flag for the session's next statement counts from the first rule on.
-        let leaves = |other: &&&Rule| other.flag_out == Some(rule.flag_in) || other.flag_outs.iter().any(|&(flag, _)| flag == rule.flag_in);
+        let leaves = |other: &&&Rule| {
+            other.flag_out == Some(rule.flag_in) || other.flag_outs.iter().any(|&(flag, _)| flag == rule.flag_in)
+        };
         let left = rule.flag_in == 0
             || (if iterates { &active[..] } else { before }).iter().any(|other| leaves(&other))
             || active.iter().any(|other| other.next_query_flag_in == Some(rule.flag_in));
@@ -175,7 +181,9 @@ fn covers<'a>(other: &'a Rule, rule: &'a Rule, pattern: impl Fn(&'a Rule) -> Opt
     if other.negate || rule.negate || !as_careful {
         return false;
     }
-    let (Some((start, true)), Some((beginning, _))) = (literal_start(wide), literal_start(narrow)) else { return false };
+    let (Some((start, true)), Some((beginning, _))) = (literal_start(wide), literal_start(narrow)) else {
+        return false;
+    };
     let (start, beginning) = match other.caseless {
         true => (start.to_ascii_lowercase(), beginning.to_ascii_lowercase()),
         false => (start, beginning),
@@ -223,7 +231,8 @@ fn order(config: &Config, active: &[&Rule]) -> Vec<Finding> {
         let mut matching = active.iter().filter(|rule| matches(rule, sample.as_bytes(), &digest));
         // The first that sends it somewhere and ends the search; others with the same flag and session would send it elsewhere.
         let Some(first) = matching.find(|rule| rule.apply && rule.destination.is_some()) else { continue };
-        for second in matching.filter(|second| second.destination.is_some_and(|group| Some(group) != first.destination)) {
+        for second in matching.filter(|second| second.destination.is_some_and(|group| Some(group) != first.destination))
+        {
             let meet = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
             let together = first.flag_in == second.flag_in
                 && meet(&first.username, &second.username)

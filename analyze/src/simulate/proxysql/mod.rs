@@ -157,7 +157,9 @@ impl Model for Proxysql {
                 leaves_out("the copy that it mirrors is not counted");
             }
             if rule.proxy_addr.is_some() || rule.proxy_port.is_some() {
-                leaves_out("at which address and port of ProxySQL a client connects is not known; the criterion counts as fulfilled");
+                leaves_out(
+                    "at which address and port of ProxySQL a client connects is not known; the criterion counts as fulfilled",
+                );
             }
         }
         if config.servers.is_empty() && !config.pairs.is_empty() {

@@ -136,7 +136,10 @@ fn fill(out: &mut Vec<u8>, by: &str, text: &[u8], groups: &[Option<(usize, usize
 
 fn strip(message: &str) -> String {
     let message = message.strip_prefix("PCRE2: ").unwrap_or(message);
-    let message = message.split_once(": ").filter(|(head, _)| head.starts_with("error compiling")).map_or(message, |(_, rest)| rest);
+    let message = message
+        .split_once(": ")
+        .filter(|(head, _)| head.starts_with("error compiling"))
+        .map_or(message, |(_, rest)| rest);
     message.to_owned()
 }
 

@@ -58,7 +58,8 @@ impl Row {
     /// A number; negative ones mean that it is not set, as in older versions' tables.
     pub fn number<N: FromStr>(&self, column: &str) -> Result<Option<N>, Error> {
         let Some(text) = self.text(column).map(str::trim) else { return Ok(None) };
-        if text.strip_prefix('-').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit())) {
+        if text.strip_prefix('-').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit()))
+        {
             return Ok(None);
         }
         let number = text.parse().map(Some);

@@ -90,7 +90,8 @@ impl Rule {
         let modifiers = row.raw("re_modifiers").unwrap_or("CASELESS").to_ascii_uppercase();
         for word in modifiers.split([',', ' ']).filter(|word| !word.is_empty()) {
             if !matches!(word, "CASELESS" | "GLOBAL") {
-                return Err(row.wrong(format!("re_modifiers: `{word}` is not known; use CASELESS, GLOBAL or both with a comma")));
+                return Err(row
+                    .wrong(format!("re_modifiers: `{word}` is not known; use CASELESS, GLOBAL or both with a comma")));
             }
         }
         let caseless = modifiers.contains("CASELESS");
@@ -167,7 +168,8 @@ impl Rule {
         ask("proxy_port", self.proxy_port.map(|port| port.to_string()));
         ask("digest", self.digest.map(|digest| format!("0x{digest:016X}")));
         let not = if self.negate { "not " } else { "" };
-        let pattern = |pattern: &Option<Pattern>| pattern.as_ref().map(|pattern| format!("{not}`{}`", pattern.as_str()));
+        let pattern =
+            |pattern: &Option<Pattern>| pattern.as_ref().map(|pattern| format!("{not}`{}`", pattern.as_str()));
         ask("match_digest", pattern(&self.match_digest));
         ask("match_pattern", pattern(&self.match_pattern));
         if asks.is_empty() {
@@ -201,7 +203,9 @@ fn digest(row: &Row) -> Result<Option<u64>, Error> {
     let Some(text) = row.text("digest") else { return Ok(None) };
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digest = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    let problem = || row.wrong(format!("digest: `{text}` is no digest; write it as in stats_mysql_query_digest: 0x1C46AE529DD5A40E"));
+    let problem = || {
+        row.wrong(format!("digest: `{text}` is no digest; write it as in stats_mysql_query_digest: 0x1C46AE529DD5A40E"))
+    };
     digest.map(Some).ok_or_else(problem)
 }
 

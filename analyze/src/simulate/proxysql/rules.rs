@@ -156,8 +156,7 @@ impl Rules {
         let rule = |at: u16| self.config.rules.get(usize::from(at));
         let chance = candidates.iter().any(|&(at, _)| rule(at).is_some_and(|rule| !rule.flag_outs.is_empty()));
         let by_text = candidates.iter().any(|&(_, by_text)| by_text);
-        let output =
-            (!chance && !by_text).then(|| Arc::new(self.run(context, &candidates, key.1, sql, false, 0)));
+        let output = (!chance && !by_text).then(|| Arc::new(self.run(context, &candidates, key.1, sql, false, 0)));
         let known = Arc::new(Known { class: Arc::new(Class::of(digest, sql)), candidates, output });
         let mut remembered = self.known.borrow_mut();
         if remembered.len() >= REMEMBERED {
@@ -180,7 +179,9 @@ impl Rules {
             _ => true,
         };
         let proxy = match &context.proxy {
-            Some((address, port)) => equal(&rule.proxy_addr, address) && rule.proxy_port.is_none_or(|wanted| wanted == *port),
+            Some((address, port)) => {
+                equal(&rule.proxy_addr, address) && rule.proxy_port.is_none_or(|wanted| wanted == *port)
+            }
             None => true,
         };
         let hashed = rule.digest.is_none_or(|wanted| hash.is_none_or(|hash| hash == wanted));
@@ -188,11 +189,24 @@ impl Rules {
             (Some(pattern), Some(digest)) => pattern.is_match(digest) != rule.negate,
             _ => true,
         };
-        equal(&rule.username, &context.user) && equal(&rule.schemaname, &context.schema) && client && proxy && hashed && matched
+        equal(&rule.username, &context.user)
+            && equal(&rule.schemaname, &context.schema)
+            && client
+            && proxy
+            && hashed
+            && matched
     }
 
     /// Goes through the rules that may match.
-    fn run(&self, context: &Context, candidates: &[(u16, bool)], flag: u32, sql: &[u8], executed: bool, lot: u64) -> Output {
+    fn run(
+        &self,
+        context: &Context,
+        candidates: &[(u16, bool)],
+        flag: u32,
+        sql: &[u8],
+        executed: bool,
+        lot: u64,
+    ) -> Output {
         let mut output = Output::default();
         let mut flag = flag;
         let mut rewritten: Option<Vec<u8>> = None;
@@ -245,7 +259,8 @@ impl Rules {
         // ProxySQL asks the last rule that it looked at, whether that matched or not: behind a last rule with apply it never looks here.
         let last = self.active.last().and_then(|&at| self.config.rules.get(usize::from(at)));
         let asks = !last_applies && last.is_none_or(|rule| !rule.apply);
-        if asks && let Some(&destination) = self.config.fast.get(&(context.user.clone(), context.schema.clone(), flag)) {
+        if asks && let Some(&destination) = self.config.fast.get(&(context.user.clone(), context.schema.clone(), flag))
+        {
             output.destination = Some(destination);
             output.rule = Some("fast routing".into());
         }

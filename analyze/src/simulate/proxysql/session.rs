@@ -121,7 +121,11 @@ impl<'a> Session<'a> {
             }
         }
         if self.user.fast_forward {
-            let way = Way { hostgroup: self.user.default_hostgroup, reason: self.proxy.word("fast_forward: no rule is looked at"), rule: None };
+            let way = Way {
+                hostgroup: self.user.default_hostgroup,
+                reason: self.proxy.word("fast_forward: no rule is looked at"),
+                rule: None,
+            };
             let class = Arc::new(Class::of(raw, raw));
             self.pend(Some(way.hostgroup), class, None);
             return self.send(way, lot);
@@ -138,7 +142,9 @@ impl<'a> Session<'a> {
         let rule = seen.output.rule.clone().or_else(|| self.proxy.last_rule(&seen.output.matched));
         match seen.output.answered {
             Some(Answered::Ok) => return self.proxy.decision(Sent::Router, "a rule answers it (OK_msg)", rule),
-            Some(Answered::Error) => return self.proxy.decision(Sent::Refused("1148".into()), "a rule refuses it (error_msg)", rule),
+            Some(Answered::Error) => {
+                return self.proxy.decision(Sent::Refused("1148".into()), "a rule refuses it (error_msg)", rule);
+            }
             None => {}
         }
         let class = seen.class.clone();
@@ -174,7 +180,11 @@ impl<'a> Session<'a> {
                             return self.kept("SET autocommit: ProxySQL keeps it");
                         }
                         let open = self.open.first().copied().unwrap_or(start);
-                        way = Some(Way { hostgroup: open, reason: self.proxy.word("SET autocommit = 1 ends the open transaction"), rule: None });
+                        way = Some(Way {
+                            hostgroup: open,
+                            reason: self.proxy.word("SET autocommit = 1 ends the open transaction"),
+                            rule: None,
+                        });
                     }
                     Set::Locks(why) => locks = Some(why),
                 }
@@ -189,7 +199,11 @@ impl<'a> Session<'a> {
             if class.warnings
                 && let Some(hostgroup) = self.warnings
             {
-                way = Some(Way { hostgroup, reason: self.proxy.word("where the statement before left its warnings"), rule: None });
+                way = Some(Way {
+                    hostgroup,
+                    reason: self.proxy.word("where the statement before left its warnings"),
+                    rule: None,
+                });
             }
         }
         let autocommit = self.pending.take().and_then(|pending| pending.autocommit);
@@ -198,7 +212,10 @@ impl<'a> Session<'a> {
             && way.hostgroup != group
         {
             self.pend(None, class, None);
-            let reason = format!("the session is locked to hostgroup {group} by {why}, and this goes to hostgroup {}", way.hostgroup);
+            let reason = format!(
+                "the session is locked to hostgroup {group} by {why}, and this goes to hostgroup {}",
+                way.hostgroup
+            );
             return self.proxy.decision(Sent::Refused("9006".into()), &reason, way.rule);
         }
         self.pend(Some(way.hostgroup), class, seen.output.multiplex);
@@ -234,7 +251,11 @@ impl<'a> Session<'a> {
         }
         match wanted {
             Some(hostgroup) => Way { hostgroup, reason: self.proxy.group_word(hostgroup), rule },
-            None if self.locked.is_some() => Way { hostgroup: start, reason: self.proxy.word("no rule; the session is locked to this hostgroup"), rule: None },
+            None if self.locked.is_some() => Way {
+                hostgroup: start,
+                reason: self.proxy.word("no rule; the session is locked to this hostgroup"),
+                rule: None,
+            },
             None if start != self.user.default_hostgroup => {
                 Way { hostgroup: start, reason: self.proxy.word("where the transaction is open"), rule: None }
             }
@@ -259,9 +280,10 @@ impl<'a> Session<'a> {
 
     /// Whether the session's connection to a hostgroup is still there.
     fn holds(&self, hostgroup: u32) -> bool {
-        let kept = self.connections.get(&hostgroup).is_some_and(|connection| {
-            connection.kept.is_some() || connection.no_multiplex || connection.delay > 0
-        });
+        let kept = self
+            .connections
+            .get(&hostgroup)
+            .is_some_and(|connection| connection.kept.is_some() || connection.no_multiplex || connection.delay > 0);
         kept || self.open.contains(&hostgroup) || !self.proxy.variables().multiplexing
     }
 
@@ -280,7 +302,8 @@ impl<'a> Session<'a> {
         };
         let Some(node) = node else {
             self.pending = None;
-            let reason = format!("hostgroup {hostgroup} has no server: the client waits until mysql-connect_timeout_server_max");
+            let reason =
+                format!("hostgroup {hostgroup} has no server: the client waits until mysql-connect_timeout_server_max");
             return self.proxy.decision(Sent::Refused("9001".into()), &reason, rule);
         };
         self.connections.entry(hostgroup).or_default().node = node;

@@ -140,7 +140,8 @@ pub fn set(sql: &str) -> Set {
                 }
             }
             (_, name) if NUMERIC.contains(&name) => {
-                let number = value.is_some_and(|value| value.parse::<f64>().is_ok() || value.eq_ignore_ascii_case("default"));
+                let number =
+                    value.is_some_and(|value| value.parse::<f64>().is_ok() || value.eq_ignore_ascii_case("default"));
                 if !number {
                     return Set::Locks("a number that is not written out");
                 }

@@ -150,10 +150,58 @@ mod tests {
     fn texts_of_every_length_have_the_authors_hashes() {
         let text: Vec<u8> = (0..512_usize).map(|n| (n + 128) as u8).collect();
         for (from, hashes) in [
-            (0, [0x6bf5_0919_u32, 0x70de_1d26, 0xa2b3_7298, 0x35bc_5fbf, 0x8223_b279, 0x5bcb_315e, 0x53fe_88a1, 0xf9f1_a233]),
-            (8, [0xee19_3982, 0x54f8_6f29, 0xc877_2d36, 0x9ed6_0886, 0x5f23_d1da, 0x1ed9_f474, 0xf2ef_0c89, 0x83ec_01f9]),
-            (16, [0xf274_736c, 0x7e9a_c0df, 0xc7ae_d250, 0xb101_5811, 0xe234_70f5, 0x48ac_20c4, 0xe2ab_3cd5, 0x608f_8363]),
-            (504, [0x27c2_e04b, 0x0b75_23bd, 0x0730_5776, 0xc6be_7503, 0x918f_a7c9, 0xaf2e_2cd9, 0x8204_6f8e, 0xcc1c_8250]),
+            (
+                0,
+                [
+                    0x6bf5_0919_u32,
+                    0x70de_1d26,
+                    0xa2b3_7298,
+                    0x35bc_5fbf,
+                    0x8223_b279,
+                    0x5bcb_315e,
+                    0x53fe_88a1,
+                    0xf9f1_a233,
+                ],
+            ),
+            (
+                8,
+                [
+                    0xee19_3982,
+                    0x54f8_6f29,
+                    0xc877_2d36,
+                    0x9ed6_0886,
+                    0x5f23_d1da,
+                    0x1ed9_f474,
+                    0xf2ef_0c89,
+                    0x83ec_01f9,
+                ],
+            ),
+            (
+                16,
+                [
+                    0xf274_736c,
+                    0x7e9a_c0df,
+                    0xc7ae_d250,
+                    0xb101_5811,
+                    0xe234_70f5,
+                    0x48ac_20c4,
+                    0xe2ab_3cd5,
+                    0x608f_8363,
+                ],
+            ),
+            (
+                504,
+                [
+                    0x27c2_e04b,
+                    0x0b75_23bd,
+                    0x0730_5776,
+                    0xc6be_7503,
+                    0x918f_a7c9,
+                    0xaf2e_2cd9,
+                    0x8204_6f8e,
+                    0xcc1c_8250,
+                ],
+            ),
         ] {
             for (at, expected) in hashes.into_iter().enumerate() {
                 assert_eq!(hash64(&text[..from + at]) as u32, expected, "{}", from + at);
