@@ -9,6 +9,7 @@ use splitproof_capture::trace::{
     Existing, Kind, Options as WriterOptions, Outcome, Reader, Request, Sink, Writer, check_directory,
 };
 
+use super::agreement::{Agreement, Predictions};
 use super::decisions::Decisions;
 use super::record::{Counts, ShapeDecision, Simulation};
 use super::{Decision, Error, Model, Node, Nodes, Router, Sent, Session};
@@ -49,6 +50,8 @@ pub struct Summary {
     pub nodes: Vec<Node>,
     /// Time on one core in which the model alone decided all requests.
     pub deciding: Duration,
+    /// Where the trace is a run through a router: how far the model agrees with it.
+    pub agreement: Option<Agreement>,
 }
 
 /// The `run` section of a simulated run.
@@ -99,6 +102,7 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
     copy_catalog(plan, run.reader(), &writer)?;
     let mut decisions = Decisions::create(&plan.out)?;
     let mut tally = Tally::new(&about.nodes);
+    let mut predictions = run.replayed().then(|| Predictions::new(&about.nodes));
     let mut sessions: HashMap<u64, Box<dyn Session + '_>> = HashMap::new();
     let (start, mut deciding) = (Instant::now(), Duration::ZERO);
     let mut batch: Vec<(Request, Option<Decision>)> = Vec::with_capacity(BATCH);
@@ -127,6 +131,9 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
             if let Some(sent) = &sent {
                 decisions.push(&request, sent, &decision)?;
             }
+            if let Some(predictions) = &mut predictions {
+                predictions.keep(&request, &decision);
+            }
             writer.request(row(request, sent, &decision));
         }
     }
@@ -142,7 +149,8 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
     })?;
     let manifest = run.reader().manifest();
     writer.finish_like(&manifest.table.losses, manifest.complete, manifest.rebuilt)?;
-    Ok(Summary { simulation, nodes: about.nodes, deciding })
+    let agreement = predictions.map(|predictions| predictions.against(&run)).transpose()?;
+    Ok(Summary { simulation, nodes: about.nodes, deciding, agreement })
 }
 
 /// Requests that are decided without a look at the clock.
