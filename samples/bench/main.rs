@@ -5,6 +5,7 @@
 //! - [`copies`], [`memory`]: memory, of long recordings and many connections; [`live`]: capture beside a server at full speed
 //! - [`logs`]: logs, against those who read them
 //! - [`replay`]: statements replayed at full speed
+//! - [`simulate`]: a trace through a model of a router
 //! - [`pgbench`]: a PostgreSQL server with pgbench's data; [`pgreplay`]: that tool's replay of the server's log
 //! - [`sysbench`]: a MariaDB server with sysbench's tables
 //! - [`scale`]: the analyzer on millions of requests, against DuckDB
@@ -21,6 +22,7 @@ mod pgreplay;
 mod replay;
 mod rounds;
 mod scale;
+mod simulate;
 mod sysbench;
 mod tool;
 
@@ -117,6 +119,7 @@ fn mysql(cli: &Cli, folder: &Path) -> Result<Vec<Figure>> {
     let mut figures = decode::measure(&packets, folder)?;
     figures.extend(memory::measure(&packets, cli.connections, folder)?);
     figures.extend(sysbench::measure(&server, folder)?);
+    figures.push(simulate::measure(&decode::Packets::trace(Engine::Mysql, folder), folder)?);
     figures.push(logs::measure(&server.slow_log(folder)?, folder)?);
     Ok(figures)
 }

@@ -45,7 +45,7 @@ pub struct Explain {
 impl ExplainFlags {
     /// The same, checked.
     pub fn plan(self) -> anyhow::Result<Explain> {
-        let model = self.model.load()?;
+        let model = self.model.load(None)?;
         let who = Who { user: self.user, database: self.database, application: self.application, client: self.client };
         Ok(Explain { router: self.model.router, model, who, statements: self.statements, format: self.format })
     }

@@ -1,12 +1,15 @@
 //! What the commands share that need a model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use splitproof_analyze::simulate::proxysql::Holds;
 use splitproof_analyze::simulate::{Model, Options, Router, load};
+use splitproof_capture::trace::Reader;
+use splitproof_replay::catalog::Catalog;
 
 /// Which model, and with which rules.
 #[derive(Debug, clap::Args)]
@@ -17,6 +20,9 @@ pub struct ModelFlags {
     /// Its rule files, in the forms that docs/models.md names.
     #[arg(long, value_name = "FILE", required = true)]
     pub rules: Vec<PathBuf>,
+    /// A run whose catalogue says what the pair's functions do [default: that of the trace, where it is a run].
+    #[arg(long, value_name = "RUN")]
+    pub catalog: Option<PathBuf>,
     #[command(flatten)]
     pub hostgroups: HostgroupFlags,
 }
@@ -54,8 +60,16 @@ impl HostgroupFlags {
 }
 
 impl ModelFlags {
-    /// The model with its rules.
-    pub fn load(&self) -> anyhow::Result<Box<dyn Model>> {
-        Ok(load(self.router, &self.rules, &self.hostgroups.options()?)?)
+    /// The model with its rules, and with what is known of the pair that a trace was made on.
+    pub fn load(&self, trace: Option<&Path>) -> anyhow::Result<Box<dyn Model>> {
+        let mut options = self.hostgroups.options()?;
+        if let Some(dir) = self.catalog.as_deref().or(trace) {
+            let catalog = Catalog::read(&Reader::open(dir)?)?;
+            if catalog.is_none() && self.catalog.is_some() {
+                bail!("{}: has no catalog.json; name a run", dir.display());
+            }
+            options.catalog = catalog.map(Arc::new);
+        }
+        Ok(load(self.router, &self.rules, &options)?)
     }
 }

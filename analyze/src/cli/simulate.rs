@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use serde::Serialize;
-use splitproof_analyze::simulate::{self, Model, Simulation, Summary};
+use splitproof_analyze::simulate::{self, Agreement, Model, Simulation, Summary};
 use splitproof_capture::trace::Existing;
 
 use super::flags::Format;
@@ -26,9 +26,6 @@ pub struct SimulateFlags {
     /// Replace a run that is there.
     #[arg(long)]
     force: bool,
-    /// A run whose catalogue says what the pair's functions do [default: that of the trace, where it is a run].
-    #[arg(long, value_name = "RUN")]
-    catalog: Option<PathBuf>,
     /// What to print on stdout.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -44,7 +41,7 @@ pub struct Simulate {
 impl SimulateFlags {
     /// The same, checked.
     pub fn plan(self) -> anyhow::Result<Simulate> {
-        let model = self.model.load()?;
+        let model = self.model.load(Some(&self.trace))?;
         let existing = if self.force { Existing::Replace } else { Existing::Refuse };
         let plan = simulate::Plan {
             router: self.model.router,
@@ -52,7 +49,7 @@ impl SimulateFlags {
             trace: self.trace,
             out: self.out,
             existing,
-            catalog: self.catalog,
+            catalog: self.model.catalog,
         };
         Ok(Simulate { plan, model, format: self.format })
     }
@@ -64,8 +61,10 @@ struct Printed<'a> {
     run: &'a std::path::Path,
     #[serde(flatten)]
     simulation: &'a Simulation,
-    /// Seconds in which the model alone decided all requests.
+    /// Seconds on one core in which the model alone decided all requests.
     deciding_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agreement: Option<&'a Agreement>,
 }
 
 /// Simulates and says what came of it.
@@ -78,6 +77,7 @@ pub fn run(simulate: &Simulate) -> anyhow::Result<u8> {
                 run: &simulate.plan.out,
                 simulation: &summary.simulation,
                 deciding_seconds: summary.deciding.as_secs_f64(),
+                agreement: summary.agreement.as_ref(),
             };
             serde_json::to_writer_pretty(&mut out, &printed).map_err(Into::into).and_then(|()| writeln!(out))
         }
@@ -121,6 +121,9 @@ fn text(simulate: &Simulate, summary: &Summary, out: &mut dyn Write) -> std::io:
             more
         )?;
     }
+    if let Some(agreement) = &summary.agreement {
+        agrees(agreement, out)?;
+    }
     for (title, lines) in [
         ("not known to the model", &simulation.unknown),
         ("not modelled", &simulation.unmodelled),
@@ -132,6 +135,31 @@ fn text(simulate: &Simulate, summary: &Summary, out: &mut dyn Write) -> std::io:
         for line in lines {
             writeln!(out, "  {line}")?;
         }
+    }
+    Ok(())
+}
+
+/// How far the model agrees with the router that the run went through.
+fn agrees(agreement: &Agreement, out: &mut dyn Write) -> std::io::Result<()> {
+    let Agreement { compared, agreed, not_compared, .. } = agreement;
+    writeln!(
+        out,
+        "\n{agreed} of {compared} requests go where the run's nodes executed them ({:.2} %); {not_compared} not compared",
+        agreement.percent()
+    )?;
+    for differing in agreement.differing.iter().take(LISTED) {
+        let sql = differing.sql.chars().take(100).collect::<String>().replace('\n', " ");
+        writeln!(
+            out,
+            "{:>10}  {} predicted ({}), {} seen: session {} request {}\n{:>12}{sql}",
+            differing.requests,
+            differing.predicted,
+            differing.reason,
+            differing.ran,
+            differing.session,
+            differing.seq,
+            ""
+        )?;
     }
     Ok(())
 }

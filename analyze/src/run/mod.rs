@@ -28,3 +28,4 @@ pub use open::{Node, Recording, Run, dialect};
 pub use pass::{Judgement, pass};
 pub use statement::{Named, Statement};
 pub use statements::Statements;
+pub use sweep::places;

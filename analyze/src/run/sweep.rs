@@ -37,6 +37,18 @@ impl Input {
     }
 }
 
+/// Attributes every request to a receiver, which is made anew where the run contradicts an assumed pinning.
+pub fn places<R: Receive>(run: &Run, mut make: impl FnMut() -> R) -> Result<R, Error> {
+    let mut pinning = Pinning::Session;
+    loop {
+        let mut out = make();
+        match sweep(run, pinning, &mut out)? {
+            Ok(_counts) => return Ok(out),
+            Err(_contradiction) => pinning = pinning.weaker(),
+        }
+    }
+}
+
 /// Attributes every request. The inner error says that the run contradicts the assumed pinning.
 pub(super) fn sweep(
     run: &Run,

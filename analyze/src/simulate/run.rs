@@ -9,6 +9,7 @@ use splitproof_capture::trace::{
     Existing, Kind, Options as WriterOptions, Outcome, Reader, Request, Sink, Writer, check_directory,
 };
 
+use super::agreement::{Agreement, Predictions};
 use super::decisions::Decisions;
 use super::record::{Counts, ShapeDecision, Simulation};
 use super::{Decision, Error, Model, Node, Nodes, Router, Sent, Session};
@@ -16,6 +17,9 @@ use crate::attribution::needs_execution;
 use crate::comparison::ShapeId;
 use crate::findings::shorten;
 use crate::run::Run;
+
+/// A shape, where it goes, why, and the rule.
+type Listed = (u64, Arc<str>, Arc<str>, Option<Arc<str>>);
 
 /// Combinations of shape, place and reason that are listed in `trace.json`.
 const LISTED: usize = 20_000;
@@ -44,8 +48,10 @@ pub struct Summary {
     pub simulation: Simulation,
     /// The nodes.
     pub nodes: Vec<Node>,
-    /// Time in which the model alone decided all requests.
+    /// Time on one core in which the model alone decided all requests.
     pub deciding: Duration,
+    /// Where the trace is a run through a router: how far the model agrees with it.
+    pub agreement: Option<Agreement>,
 }
 
 /// The `run` section of a simulated run.
@@ -63,6 +69,13 @@ struct Entry<'a> {
     name: &'a str,
     role: &'a str,
     evidence: &'static str,
+}
+
+/// How long this thread has had a core, where the kernel tells, and how long it is since `start` elsewhere.
+fn busy(start: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.as_deref().and_then(|text| text.split_whitespace().next()?.parse().ok());
+    nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 
 /// Sends every request of a trace through a model and writes the run.
@@ -89,8 +102,9 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
     copy_catalog(plan, run.reader(), &writer)?;
     let mut decisions = Decisions::create(&plan.out)?;
     let mut tally = Tally::new(&about.nodes);
+    let mut predictions = run.replayed().then(|| Predictions::new(&about.nodes));
     let mut sessions: HashMap<u64, Box<dyn Session + '_>> = HashMap::new();
-    let mut deciding = Duration::ZERO;
+    let (start, mut deciding) = (Instant::now(), Duration::ZERO);
     let mut batch: Vec<(Request, Option<Decision>)> = Vec::with_capacity(BATCH);
     let mut requests = run.reader().requests();
     loop {
@@ -101,7 +115,7 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
         if batch.is_empty() {
             break;
         }
-        let begun = Instant::now();
+        let begun = busy(start);
         for (request, decision) in &mut batch {
             let session = sessions.entry(request.session).or_insert_with(|| model.connect(request));
             *decision = Some(session.route(request));
@@ -110,12 +124,15 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
                 sessions.remove(&request.session);
             }
         }
-        deciding += begun.elapsed();
+        deciding += busy(start).saturating_sub(begun);
         for (request, decision) in batch.drain(..) {
             let Some(decision) = decision else { continue };
             let sent = tally.count(&request, &decision);
             if let Some(sent) = &sent {
                 decisions.push(&request, sent, &decision)?;
+            }
+            if let Some(predictions) = &mut predictions {
+                predictions.keep(&request, &decision);
             }
             writer.request(row(request, sent, &decision));
         }
@@ -132,7 +149,8 @@ pub fn simulate(plan: &Plan, model: &dyn Model) -> Result<Summary, Error> {
     })?;
     let manifest = run.reader().manifest();
     writer.finish_like(&manifest.table.losses, manifest.complete, manifest.rebuilt)?;
-    Ok(Summary { simulation, nodes: about.nodes, deciding })
+    let agreement = predictions.map(|predictions| predictions.against(&run)).transpose()?;
+    Ok(Summary { simulation, nodes: about.nodes, deciding, agreement })
 }
 
 /// Requests that are decided without a look at the clock.
@@ -199,7 +217,7 @@ struct Tally<'a> {
     nodes: &'a [Node],
     counts: Counts,
     words: HashMap<Nodes, [Arc<str>; 2]>,
-    listed: HashMap<(u64, Arc<str>, Arc<str>, Option<Arc<str>>), ShapeDecision>,
+    listed: HashMap<Listed, ShapeDecision>,
     unlisted: u64,
 }
 

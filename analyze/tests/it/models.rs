@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use splitproof_analyze::simulate::{Model, Nodes, Options, Router, Sent, load};
 use splitproof_capture::sql::Dialect;
 use splitproof_capture::trace::{Engine, Kind, Outcome, Request, Role, TransactionStatus};
+use splitproof_replay::catalog::{Catalog, Function, FunctionKind, Volatility};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -126,7 +128,7 @@ fn word(model: &dyn Model, sent: &Sent) -> String {
     }
 }
 
-fn model(router: Router, texts: &[&str], dir: &Path) -> Box<dyn Model> {
+fn model(router: Router, texts: &[&str], dir: &Path, options: &Options) -> Box<dyn Model> {
     let paths: Vec<PathBuf> = texts
         .iter()
         .enumerate()
@@ -136,12 +138,13 @@ fn model(router: Router, texts: &[&str], dir: &Path) -> Box<dyn Model> {
             path
         })
         .collect();
-    load(router, &paths, &Options::default()).unwrap_or_else(|error| panic!("{error}"))
+    load(router, &paths, options).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs every case and gives their number.
 fn holds(name: &str, default: &str) -> usize {
     let (table, router) = table(name);
+    let options = Options { catalog: Some(catalog()), ..Options::default() };
     let dir = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     let mut used: BTreeSet<&str> = ["base"].into();
@@ -151,7 +154,7 @@ fn holds(name: &str, default: &str) -> usize {
         let text = table.rulesets.get(ruleset).unwrap_or_else(|| panic!("{}: ruleset {ruleset}", case.id));
         let base = table.rulesets.get("base");
         let texts: Vec<&str> = base.into_iter().chain([text]).map(String::as_str).collect();
-        let model = model(router, &texts, dir.path());
+        let model = model(router, &texts, dir.path(), &options);
         assert_eq!(model.about().unknown, Vec::<String>::new(), "{}", case.id);
         let connect = Request { kind: Kind::Connect, sql: None, ..request(case, 0, &case.session[0], router.engine()) };
         let mut session = model.connect(&connect);
@@ -187,4 +190,69 @@ fn holds(name: &str, default: &str) -> usize {
 fn proxysql_does_as_its_table_says() {
     let cases = holds("proxysql.yaml", "split");
     assert!(cases >= 120, "{cases}");
+}
+
+/// The functions of the pair that pgpool-II was observed on.
+fn catalog() -> Arc<Catalog> {
+    let function = |name: &str, volatility, kind| Function {
+        schema: "public".into(),
+        name: name.into(),
+        args: "integer".into(),
+        volatility,
+        kind,
+        returns_set: false,
+        language: "plpgsql".into(),
+        definition: None,
+    };
+    let functions = vec![
+        function("audit_login", Volatility::Volatile, FunctionKind::Function),
+        function("stable_fn", Volatility::Stable, FunctionKind::Function),
+        function("rebuild_summary", Volatility::Volatile, FunctionKind::Procedure),
+    ];
+    Arc::new(Catalog { functions, ..Catalog::default() })
+}
+
+#[test]
+fn pgpool_does_as_it_was_seen_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let conf = "backend_hostname0 = 'a'\nbackend_weight0 = 0\nbackend_hostname1 = 'b'\nbackend_weight1 = 1\nstatement_level_load_balance = on\n";
+    let options = Options { catalog: Some(catalog()), ..Options::default() };
+    let model = model(Router::Pgpool, &[conf], dir.path(), &options);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/pgpool-observed.tsv");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect::<Vec<_>>());
+    assert_eq!(rows.next().unwrap()[..3], ["session", "statement", "executed_on"]);
+    let mut sessions = BTreeMap::new();
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for row in rows {
+        let (number, sql, executed) = (row[0], row[1].replace("\\n", "\n"), row[2]);
+        let mut request = Request::new(number.parse().unwrap(), seen + 1, i64::from(seen) * 1_000_000_000, Kind::Query);
+        request.messages = "Q".into();
+        request.sql = Some(sql.as_str().into());
+        request.shape_id = Some(Dialect::Postgresql.shape_id(&sql));
+        let failed = row.get(3).is_some_and(|error| !error.is_empty());
+        request.outcome = if failed { Outcome::Error } else { Outcome::Ok };
+        let (session, transaction) =
+            sessions.entry(number.to_owned()).or_insert_with(|| (model.connect(&request), TransactionStatus::Idle));
+        *transaction = match sql.split_whitespace().next() {
+            Some("BEGIN" | "START") => TransactionStatus::Open,
+            Some("COMMIT" | "ROLLBACK") if !sql.contains("TO") => TransactionStatus::Idle,
+            _ => *transaction,
+        };
+        request.transaction = Some(*transaction);
+        let decision = session.route(&request);
+        session.ended(&request);
+        let expected = match executed {
+            "P" => "primary",
+            "R" => "replica",
+            _ => "all",
+        };
+        seen += 1;
+        let goes = word(model.as_ref(), &decision.sent);
+        if goes != expected {
+            wrong.push(format!("{number}: {sql} goes to {goes} ({}), and went to {expected}", decision.reason));
+        }
+    }
+    assert!(seen >= 85, "{seen}");
+    assert!(wrong.is_empty(), "{} of {seen} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use splitproof_capture::trace::Reader;
 
 use crate::command::analyze;
-use crate::scenario::mysql;
+use crate::scenario::{mysql, scenario};
 
 const RULES: &str = r#"
 mysql_servers = ( { address="db1", hostgroup=10 }, { address="db2", hostgroup=20 } )
@@ -202,11 +202,11 @@ fn the_same_rules_in_every_form_decide_alike() {
 #[test]
 fn states_of_the_rules_that_differ_are_told() {
     let dir = stage();
-    let rule = |id: u32, more: &str| {
+    let rule = |more: &str| {
         format!("INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,apply{more};\n")
     };
-    let runtime = rule(10, ",timeout) VALUES (10,1,'^SELECT',20,1,500)") + &rule(20, ") VALUES (20,1,'^SHOW',20,1)");
-    let disk = rule(10, ") VALUES (10,1,'^SELECT',10,1)");
+    let runtime = rule(",timeout) VALUES (10,1,'^SELECT',20,1,500)") + &rule(") VALUES (20,1,'^SHOW',20,1)");
+    let disk = rule(") VALUES (10,1,'^SELECT',10,1)");
     std::fs::write(dir.path().join("runtime.sql"), runtime).unwrap();
     std::fs::write(dir.path().join("disk.sql"), disk).unwrap();
     let (code, printed, _) =
@@ -316,4 +316,50 @@ fn a_run_is_not_overwritten_and_a_trace_never() {
     let id =
         |name: &str| Reader::open(dir.path().join(name)).unwrap().manifest().run.as_ref().unwrap()["recording"].clone();
     assert_eq!(id("out"), id("again"));
+}
+
+#[test]
+fn a_run_through_the_router_says_how_far_the_model_agrees() {
+    let dir = tempfile::tempdir().unwrap();
+    let run_of = |text: &str, name: &str| scenario(text).write(&dir.path().join(name));
+    run_of(
+        "1 10..12 SELECT n FROM stock WHERE id = 1 -> S8
+         1 20..22 UPDATE stock SET n = 1 -> P7
+         1 30..32 SELECT audit_login(1) -> S8
+         1 40..42 SELECT count(*) FROM stock -> P7",
+        "seen",
+    );
+    let conf = "backend_hostname0 = 'a'\nbackend_weight0 = 0\nbackend_hostname1 = 'b' # the standby\nbackend_weight1 = 1\nnew_setting = on\n";
+    std::fs::write(dir.path().join("pgpool.conf"), conf).unwrap();
+    let simulate = |more: &[&str]| {
+        let plain = ["simulate", "--router", "pgpool", "--rules", "pgpool.conf", "seen", "--force", "-o", "predicted"];
+        run(dir.path(), &[&plain[..], more].concat())
+    };
+    let (code, printed, error) = simulate(&["--format", "json"]);
+    assert_eq!(code, 0, "{error}");
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(printed["unknown"][0], "setting new_setting");
+    let agreement = &printed["agreement"];
+    assert_eq!((agreement["compared"].as_u64(), agreement["agreed"].as_u64()), (Some(4), Some(2)), "{agreement}");
+    // The catalogue of the run says that audit_login() is volatile.
+    let audit =
+        agreement["differing"].as_array().unwrap().iter().find(|row| row["sql"].as_str().unwrap().contains("audit"));
+    assert_eq!(
+        (audit.unwrap()["predicted"].as_str(), audit.unwrap()["ran"].as_str()),
+        (Some("the primary"), Some("a replica"))
+    );
+    let (_, printed, _) = simulate(&[]);
+    assert!(printed.contains("2 of 4 requests go where the run's nodes executed them (50.00 %)"), "{printed}");
+    for (line, parts) in [
+        ("load_balance_mode = perhaps", &["pgpool.conf:2:", "load_balance_mode", "`perhaps` is no flag"][..]),
+        ("backend_clustering_mode = 'raw'", &["pgpool.conf:2:", "`raw` is not modelled"]),
+        ("primary_routing_query_pattern_list = '('", &["pgpool.conf:2:", "primary_routing_query_pattern_list", "`(`"]),
+        ("backend_weight1 = many", &["pgpool.conf:2:", "`many` is no number"]),
+        ("", &["pgpool.conf:", "1 backends"]),
+    ] {
+        std::fs::write(dir.path().join("pgpool.conf"), format!("backend_hostname0 = 'a'\n{line}\n")).unwrap();
+        let (code, _, error) = simulate(&[]);
+        assert_ne!(code, 0, "{line}");
+        assert!(parts.iter().all(|part| error.contains(part)), "{line}: {error}");
+    }
 }

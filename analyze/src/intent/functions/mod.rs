@@ -145,6 +145,11 @@ impl Functions {
         }
     }
 
+    /// What one of the engine's own promises, by its worst overload.
+    pub fn promised(&self, name: &str) -> Option<Volatility> {
+        self.system.get(name).copied()
+    }
+
     /// What a call does. Without a schema the worst function of that name counts, since the session's search path is
     /// not known; in MySQL and MariaDB a built-in function comes before any other of its name.
     pub fn call(&self, function: &sql::Function) -> Call {

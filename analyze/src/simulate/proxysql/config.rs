@@ -253,11 +253,11 @@ impl Config {
             | "autocommit_false_is_transaction"
             | "session_idle_show_processlist"
             | "connection_delay_multiplex_ms"
-            | "max_transaction_time" => {
-                if !matches!(row.text("variable_value"), None | Some("0" | "false" | "true")) || flag().unwrap_or(true)
-                {
-                    self.unknown.push(format!("variable mysql-{name}: not modelled"));
-                }
+            | "max_transaction_time"
+                if !matches!(row.text("variable_value"), None | Some("0" | "false" | "true"))
+                    || flag().unwrap_or(true) =>
+            {
+                self.unknown.push(format!("variable mysql-{name}: not modelled"));
             }
             // Hundreds of others (threads, timeouts, monitoring) say nothing about where a statement goes.
             _ => {}
