@@ -86,7 +86,13 @@ fn capture(path: &Path, bytes: &[u8], out: &Path) {
     frames(bytes, out);
     let seeds = out.to_owned();
     let open = Box::new(move |engine, _, start: Start| -> Box<dyn Decoder> {
-        Box::new(Recorder { engine, midway: start.midway, steps: Vec::new(), out: seeds.clone(), losses: Losses::default() })
+        Box::new(Recorder {
+            engine,
+            midway: start.midway,
+            steps: Vec::new(),
+            out: seeds.clone(),
+            losses: Losses::default(),
+        })
     });
     let ports: Vec<_> = PORTS.iter().map(|&(port, engine)| PortOption { port, engine }).collect();
     let mut assembler = Assembler::new(ports.into(), Limits::default(), open);

@@ -1,5 +1,5 @@
-//! Any bytes as a capture file: every packet and every byte of payload is used or counted, and nothing panics. The first byte chooses the format's
-//! beginning, so that the fuzzer need not find it.
+//! Any bytes as a capture file: every packet and every byte of payload is used or counted, and nothing panics. The first byte
+//! chooses the format's beginning, so that the fuzzer need not find it.
 
 #![no_main]
 
