@@ -183,22 +183,24 @@ db = duckdb.connect()
 db.sql(f"SET memory_limit = '1GB'; SET temp_directory = '{dir}/duckdb'; SET preserve_insertion_order = false")
 for run in ["baseline", "candidate"]:
     db.sql(f"CREATE VIEW {run} AS FROM '{dir}/{run}/requests-*.parquet'")
-    db.sql(f"""CREATE VIEW {run}_nodes AS SELECT *, regexp_extract(filename, 'node-([a-z]+)-', 1) AS node
+    db.sql(f"""CREATE VIEW {run}_nodes AS SELECT *, regexp_extract(filename, 'node-([a-z]+)-', 1) AS ran_on
                FROM read_parquet('{dir}/{run}/node-*.parquet', filename = true)""")
     # Where each request ran, by text and time.
     db.sql(f"""CREATE TABLE {run}_placed AS
         SELECT r.session, r.seq, r.recorded_session, r.recorded_seq, r.shape_id, r.duration_ns, r.outcome, r.error_code,
-               r.checksum_rowset, r."affected", count(n.node) AS executions, min(n.node) AS node, min(n.duration_ns) AS worked_ns
+               r.checksum_rowset, r."affected", count(n.ran_on) AS executions, min(n.ran_on) AS ran_on, min(n.duration_ns) AS worked_ns
         FROM {run} r LEFT JOIN {run}_nodes n
-          ON r.sql = n.sql AND n.start_ns BETWEEN r.start_ns AND r.start_ns + to_microseconds(r.duration_ns // 1000)
+          ON r.sql = n.sql AND epoch_ns(n.start_ns) BETWEEN epoch_ns(r.start_ns) AND epoch_ns(r.start_ns) + CAST(r.duration_ns AS BIGINT)
          AND r.session = n.session
         GROUP BY ALL""")
-    db.sql(f"""SELECT shape_id, node, count(*), sum(worked_ns), quantile_cont(duration_ns, 0.5), quantile_cont(duration_ns, 0.99),
+    db.sql(f"""SELECT shape_id, ran_on, count(*), sum(worked_ns), quantile_cont(duration_ns, 0.5), quantile_cont(duration_ns, 0.99),
                       max(duration_ns) FROM {run}_placed GROUP BY ALL""").fetchall()
     db.sql(f"""SELECT count(*), count(DISTINCT session), count(DISTINCT shape_id), count(*) FILTER (outcome = 'error'),
                       count(*) FILTER (executions <> 1) FROM {run}_placed""").fetchall()
+    # What is compared must be the same work: every request ran once, where it was seen.
+    assert db.sql(f"SELECT count(*) FROM {run}_placed WHERE executions <> 1").fetchall() == [(0,)]
 # The pairs of answers.
 db.sql("""SELECT c.shape_id, b.outcome, c.outcome, b.checksum_rowset IS DISTINCT FROM c.checksum_rowset AS differs,
-                 b."affected" IS DISTINCT FROM c."affected" AS counts, b.node, c.node, count(*), min(c.session)
+                 b."affected" IS DISTINCT FROM c."affected" AS counts, b.ran_on, c.ran_on, count(*), min(c.session)
           FROM baseline_placed b JOIN candidate_placed c USING (recorded_session, recorded_seq) GROUP BY ALL""").fetchall()
 "#;
