@@ -8,6 +8,8 @@
 
 pub mod answers;
 pub mod attribution;
+pub mod canary;
+pub mod census;
 pub mod check;
 pub mod compare;
 pub mod comparison;
@@ -16,6 +18,7 @@ pub mod findings;
 pub mod gate;
 pub mod intent;
 pub mod report;
+pub mod route;
 pub mod run;
 pub mod simulate;
 pub mod staleness;

@@ -8,6 +8,7 @@
 //! - [`simulate`]: a trace through a model of a router
 //! - [`pgbench`]: a PostgreSQL server with pgbench's data; [`pgreplay`]: that tool's replay of the server's log
 //! - [`sysbench`]: a MariaDB server with sysbench's tables
+//! - [`scale`]: the analyzer on millions of requests, against DuckDB
 //! - [`tool`]: the tools of this workspace
 
 mod copies;
@@ -20,6 +21,7 @@ mod pgbench;
 mod pgreplay;
 mod replay;
 mod rounds;
+mod scale;
 mod simulate;
 mod sysbench;
 mod tool;
@@ -51,6 +53,12 @@ struct Cli {
     /// Statements that pgbench and sysbench send on each of their connections.
     #[arg(long, value_name = "N", default_value_t = 25_000)]
     statements: u32,
+    /// Requests of each of the two runs that the analyzer compares.
+    #[arg(long, value_name = "N", default_value_t = 5_000_000)]
+    requests: u64,
+    /// Measure the analyzer only.
+    #[arg(long)]
+    analyzer: bool,
     /// Connections.
     #[arg(long, value_name = "N", default_value_t = 8)]
     connections: u32,
@@ -74,11 +82,16 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<()> {
     let folder = tempfile::Builder::new().prefix("splitproof-bench").tempdir().context("make a temporary folder")?;
     let mut figures = Vec::new();
-    for &engine in Engine::ALL.iter().filter(|engine| cli.engine.is_none_or(|wanted| wanted == **engine)) {
+    let engines =
+        Engine::ALL.iter().filter(|engine| !cli.analyzer && cli.engine.is_none_or(|wanted| wanted == **engine));
+    for &engine in engines {
         figures.extend(match engine {
             Engine::Postgresql => postgresql(cli, folder.path())?,
             Engine::Mysql => mysql(cli, folder.path())?,
         });
+    }
+    if cli.analyzer || cli.engine.is_none() {
+        figures.extend(scale::measure(cli.requests, folder.path())?);
     }
     figure::report(&figures, &cli.json)
 }

@@ -26,9 +26,22 @@ pub enum Command {
         after_help = "Example:\n  splitproof-analyze compare runs/today runs/candidate --gate gate.yaml --html report.html"
     )]
     Compare(CompareFlags),
-    /// Say which statement shapes of a window a fixture asserts on, and the other way round.
-    #[command(after_help = "Example:\n  splitproof-analyze coverage --fixture fixture.yaml traces/monday")]
+    /// Say what of production a window and a fixture cover, and what of a window a fixture asserts on.
+    #[command(
+        after_help = "Example:\n  splitproof-analyze coverage --census pg_stat_statements.csv --fixture fixture.yaml traces/monday"
+    )]
     Coverage(CoverageFlags),
+    /// List the reads that a replica may serve and the primary served, from an export made at the primary.
+    #[command(
+        after_help = "Example:\n  psql --csv -c 'SELECT * FROM pg_stat_statements' > primary.csv\n  splitproof-analyze audit primary.csv"
+    )]
+    Audit(AuditFlags),
+    /// Say of each of the application's routes what it asks of the primary, whether it could move to a replica, and what it needs there.
+    #[command(after_help = "Example:\n  splitproof-analyze routes --capacity 16 traces/monday")]
+    Routes(RoutesFlags),
+    /// Choose the users, applications, clients or routes that cover most shapes with little traffic.
+    #[command(after_help = "Example:\n  splitproof-analyze canary --by route --cover shapes=95% traces/monday")]
+    Canary(CanaryFlags),
     /// Run a fixture of known statements through the router, and say where each one went.
     #[command(
         after_help = "Example:\n  splitproof-analyze check --fixture samples/fixtures/postgresql.yaml --pair pair.toml --junit check.xml"
@@ -75,6 +88,14 @@ pub struct CompareFlags {
     /// Fixtures whose coverage of the window is measured.
     #[arg(long, value_name = "FILE")]
     pub fixture: Vec<PathBuf>,
+    /// JSON reports of control runs: today's configuration compared with itself, replayed twice. Answers of a shape that differed there
+    /// without a cause count as nondeterministic, unless they differ much more often.
+    #[arg(long, value_name = "FILE")]
+    pub noise: Vec<PathBuf>,
+    /// The tag of statements (sqlcommenter, marginalia, query attributes) that names the user behind them, so that a read which missed
+    /// the same user's write in another session is told apart.
+    #[arg(long, value_name = "KEY")]
+    pub client_tag: Option<String>,
     /// Write the report as one HTML page.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -99,12 +120,77 @@ pub struct CompareFlags {
 pub struct CoverageFlags {
     /// A trace or a run.
     pub trace: PathBuf,
+    /// What production counted: pg_stat_statements, events_statements_summary_by_digest or ProxySQL's
+    /// stats_mysql_query_digest, as CSV, TSV (the mysql client with --batch) or JSON.
+    #[arg(long, value_name = "FILE", required_unless_present = "fixture")]
+    pub census: Vec<PathBuf>,
     /// Fixtures.
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE")]
     pub fixture: Vec<PathBuf>,
     /// What to print on stdout.
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct AuditFlags {
+    /// What the primary counted, in the forms that `coverage --census` reads.
+    #[arg(required = true, value_name = "EXPORT")]
+    pub exports: Vec<PathBuf>,
+    /// ProxySQL: the hostgroup of the primary.
+    #[arg(long, value_name = "NUMBER")]
+    pub writer_hostgroup: Option<i64>,
+    /// A run whose catalogue tells what functions do.
+    #[arg(long, value_name = "RUN")]
+    pub catalog: Option<PathBuf>,
+    /// What to print on stdout.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct RoutesFlags {
+    /// A trace or a run.
+    pub trace: PathBuf,
+    /// Statements that the primary can work on at once.
+    #[arg(long, value_name = "NUMBER")]
+    pub capacity: Option<f64>,
+    /// Memory for joins and sorts; more is spilled to disk (TMPDIR).
+    #[arg(long, value_name = "SIZE", default_value = "1GB")]
+    pub memory: String,
+    /// What to print on stdout.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CanaryFlags {
+    /// A trace or a run.
+    pub trace: PathBuf,
+    /// What makes a group: user, application, database, client, route, or tag:KEY of a statement's comment.
+    #[arg(long, value_name = "GROUP", default_value = "application")]
+    pub by: splitproof_analyze::canary::By,
+    /// How much is to be covered: a share of the shapes, or of the calls or the time of shapes.
+    #[arg(long, value_name = "MEASURE=SHARE", default_value = "shapes=90%")]
+    pub cover: splitproof_analyze::canary::Target,
+    /// What is to be little: the chosen groups' requests, or their number.
+    #[arg(long, value_enum, default_value = "requests")]
+    pub least: Least,
+    /// The random sample of sessions to hold against.
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = splitproof_analyze::canary::share_of)]
+    pub random: f64,
+    /// What to print on stdout.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+/// What a canary should be sparing with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Least {
+    /// Traffic that meets a fault.
+    Requests,
+    /// Groups to be routed apart.
+    Groups,
 }
 
 #[derive(Debug, clap::Args)]

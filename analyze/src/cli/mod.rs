@@ -2,8 +2,11 @@
 //!
 //! - `flags`: what can be typed; only `main` and this folder see it
 //! - `plan`: the same, checked, as plain data
-//! - `check`, `compare`, `coverage`, `explain`, `metrics`, `rules`, `simulate`: one file per command; `models`: what the last three share
+//! - `audit`, `canary`, `check`, `compare`, `coverage`, `explain`, `metrics`, `routes`, `rules`, `simulate`: one file per command; `models`: what
+//!   `explain`, `rules` and `simulate` share
 
+mod audit;
+mod canary;
 mod check;
 mod compare;
 mod coverage;
@@ -12,6 +15,7 @@ mod flags;
 mod metrics;
 mod models;
 mod plan;
+mod routes;
 mod rules;
 mod simulate;
 
@@ -23,6 +27,8 @@ pub use plan::Plan;
 /// Does what the command line asked for and gives the exit code.
 pub fn run(plan: Plan) -> anyhow::Result<u8> {
     match plan {
+        Plan::Audit(audit) => audit::run(audit),
+        Plan::Canary(canary) => canary::run(&canary),
         Plan::Check(check) => check::run(&check),
         Plan::Compare(compare) => compare::run(&compare),
         Plan::Coverage(coverage) => coverage::run(&coverage),
@@ -30,6 +36,7 @@ pub fn run(plan: Plan) -> anyhow::Result<u8> {
         Plan::Explain(explain) => explain::run(&explain),
         Plan::Rules(rules) => rules::run(&rules),
         Plan::Metrics => metrics::run(),
+        Plan::Routes(routes) => routes::run(&routes),
     }
 }
 

@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
+use splitproof_analyze::canary::{By, Cost, Target};
+use splitproof_analyze::census::{Census, Known};
 use splitproof_analyze::check::{self, Fixture};
-use splitproof_analyze::compare::Options;
+use splitproof_analyze::compare::{Noise, Options};
 use splitproof_analyze::gate::Gate;
-use splitproof_capture::sql::Dialect;
 use splitproof_replay::pair::{Pair, Passwords};
 
-use super::flags::{CheckFlags, Command, CompareFlags, CoverageFlags, Flags, Format};
+use super::flags::{
+    AuditFlags, CanaryFlags, CheckFlags, Command, CompareFlags, CoverageFlags, Flags, Format, Least, RoutesFlags,
+};
 
 /// Below this, DataFusion cannot even sort.
 const LEAST_MEMORY: usize = 64 << 20;
@@ -20,7 +23,7 @@ pub enum Plan {
     Check(Check),
     /// Compare two runs.
     Compare(Compare),
-    /// Measure a fixture's coverage.
+    /// Measure what of production a window covers, and a fixture's coverage.
     Coverage(Coverage),
     /// Send a trace through a model.
     Simulate(super::simulate::Simulate),
@@ -28,6 +31,12 @@ pub enum Plan {
     Explain(super::explain::Explain),
     /// Look at rule files.
     Rules(super::rules::Rules),
+    /// List the primary's reads that a replica may serve.
+    Audit(Audit),
+    /// Describe the application's routes.
+    Routes(Routes),
+    /// Choose a canary.
+    Canary(Canary),
     /// List the metrics.
     Metrics,
 }
@@ -50,10 +59,37 @@ pub struct Check {
     pub format: Format,
 }
 
-/// Measure a fixture's coverage.
+/// Measure coverage.
 pub struct Coverage {
     pub trace: PathBuf,
-    pub fixture: Vec<(u64, String)>,
+    pub census: Option<Census>,
+    pub fixture: Option<Vec<Fixture>>,
+    pub format: Format,
+}
+
+/// List the primary's reads that a replica may serve.
+pub struct Audit {
+    pub census: Census,
+    pub writer: Option<i64>,
+    pub catalog: Option<PathBuf>,
+    pub format: Format,
+}
+
+/// Describe the application's routes.
+pub struct Routes {
+    pub trace: PathBuf,
+    pub capacity: Option<f64>,
+    pub memory: usize,
+    pub format: Format,
+}
+
+/// Choose a canary.
+pub struct Canary {
+    pub trace: PathBuf,
+    pub by: By,
+    pub target: Target,
+    pub cost: Cost,
+    pub random: f64,
     pub format: Format,
 }
 
@@ -64,6 +100,9 @@ impl TryFrom<Flags> for Plan {
         match flags.command {
             Command::Compare(flags) => compare(flags).map(Plan::Compare),
             Command::Coverage(flags) => coverage(flags).map(Plan::Coverage),
+            Command::Audit(flags) => audit(flags).map(Plan::Audit),
+            Command::Routes(flags) => routes(flags).map(Plan::Routes),
+            Command::Canary(flags) => Ok(Plan::Canary(canary(flags))),
             Command::Check(flags) => check(flags).map(Plan::Check),
             Command::Simulate(flags) => flags.plan().map(Plan::Simulate),
             Command::Explain(flags) => flags.plan().map(Plan::Explain),
@@ -99,6 +138,8 @@ fn compare(flags: CompareFlags) -> anyhow::Result<Compare> {
             candidate: flags.candidate,
             memory: size(&flags.memory)?,
             fixture,
+            client_tag: flags.client_tag,
+            noise: Noise::read(&flags.noise)?,
             requests: flags.requests,
         },
         gate,
@@ -110,7 +151,34 @@ fn compare(flags: CompareFlags) -> anyhow::Result<Compare> {
 }
 
 fn coverage(flags: CoverageFlags) -> anyhow::Result<Coverage> {
-    Ok(Coverage { trace: flags.trace, fixture: shapes(&flags.fixture)?, format: flags.format })
+    let census = if flags.census.is_empty() { None } else { Some(Census::read(&flags.census)?) };
+    let fixture = if flags.fixture.is_empty() { None } else { Some(fixtures(&flags.fixture)?) };
+    Ok(Coverage { trace: flags.trace, census, fixture, format: flags.format })
+}
+
+fn audit(flags: AuditFlags) -> anyhow::Result<Audit> {
+    let census = Census::read(&flags.exports)?;
+    Ok(Audit { census, writer: flags.writer_hostgroup, catalog: flags.catalog, format: flags.format })
+}
+
+fn routes(flags: RoutesFlags) -> anyhow::Result<Routes> {
+    let RoutesFlags { trace, capacity, memory, format } = flags;
+    if let Some(capacity) = capacity {
+        ensure!(
+            capacity.is_finite() && capacity > 0.0,
+            "--capacity {capacity}: expected how many statements run at once"
+        );
+    }
+    Ok(Routes { trace, capacity, memory: size(&memory)?, format })
+}
+
+fn canary(flags: CanaryFlags) -> Canary {
+    let cost = match flags.least {
+        Least::Requests => Cost::Requests,
+        Least::Groups => Cost::Groups,
+    };
+    let CanaryFlags { trace, by, cover, random, format, .. } = flags;
+    Canary { trace, by, target: cover, cost, random, format }
 }
 
 fn check(flags: CheckFlags) -> anyhow::Result<Check> {
@@ -127,16 +195,14 @@ fn check(flags: CheckFlags) -> anyhow::Result<Check> {
     Ok(Check { check, junit: flags.junit, format: flags.format })
 }
 
+fn fixtures(paths: &[PathBuf]) -> anyhow::Result<Vec<Fixture>> {
+    paths.iter().map(|path| Ok(Fixture::read(path)?)).collect()
+}
+
 /// The shapes of all statements of some fixtures.
 fn shapes(paths: &[PathBuf]) -> anyhow::Result<Vec<(u64, String)>> {
-    let mut shapes = Vec::new();
-    for path in paths {
-        let fixture = Fixture::read(path)?;
-        let dialect = Dialect::of(fixture.engine);
-        let steps = fixture.cases.iter().flat_map(|case| &case.session);
-        shapes.extend(steps.map(|step| (dialect.shape_id(&step.sql), dialect.normalize(&step.sql))));
-    }
-    Ok(shapes)
+    let known = Known::of_fixtures(&fixtures(paths)?);
+    Ok(known.shapes.into_iter().map(|(id, shape)| (id, shape.text)).collect())
 }
 
 /// Whether a file would lie in a directory, however the two are written.

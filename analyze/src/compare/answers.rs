@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Error;
 use super::judged::Shapes;
+use super::{Error, Noise};
 use crate::answers::meaning;
-use crate::comparison::{AnswerClass, AnswerExample, Answers, Nondeterministic, ShapeAnswers};
+use crate::comparison::{AnswerClass, AnswerExample, Answers, Nondeterministic, ShapeAnswers, ShapeId};
 use crate::engine::{PairQueries, Side, Totals};
 
 /// The answers with the counts that only the metrics need.
@@ -33,12 +33,29 @@ pub(super) fn assemble(
     shapes: &Shapes,
     baseline: &Totals,
     candidate: &Totals,
+    noise: &Noise,
 ) -> Result<Assembled, Error> {
     let mut found =
         Assembled { answers: Answers::default(), candidate_stale: 0, candidate_missing: 0, candidate_errors: 0 };
     let mut by_shape: BTreeMap<u64, ShapeAnswers> = BTreeMap::new();
-    for compared in pair.answers()? {
-        let meaning = meaning(&compared);
+    let pairs = pair.answers()?;
+    let (mut all, mut mismatches): (BTreeMap<u64, u64>, BTreeMap<u64, u64>) = Default::default();
+    for compared in &pairs {
+        *all.entry(compared.shape).or_default() += compared.requests;
+        if meaning(compared).class == AnswerClass::Mismatch {
+            *mismatches.entry(compared.shape).or_default() += compared.requests;
+        }
+    }
+    for compared in pairs {
+        let mut meaning = meaning(&compared);
+        let of = |counts: &BTreeMap<u64, u64>| counts.get(&compared.shape).copied().unwrap_or(0);
+        if meaning.class == AnswerClass::Mismatch
+            && let Some(rate) = noise.explains(ShapeId(compared.shape), of(&mismatches), of(&all))
+        {
+            meaning.class = AnswerClass::Nondeterministic;
+            meaning.side = None;
+            meaning.reason = format!("it differed in {} of {} pairs of the control runs, too", rate.differ, rate.pairs);
+        }
         found.answers.counts.add(meaning.class, compared.requests);
         if meaning.side == Some(Side::Candidate) {
             match meaning.class {

@@ -2,25 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use splitproof_capture::trace::{self, Reader};
-
 use super::judged::Shapes;
-use crate::attribution::needs_execution;
+use crate::census::Known;
 use crate::comparison::{Shape, ShapeCoverage, ShapeId};
-use crate::run::dialect;
 
-/// Compares the shapes of a trace with those of a fixture, with their texts.
-pub fn coverage_of_trace(trace: &Reader, fixture: &[(u64, String)]) -> Result<ShapeCoverage, trace::Error> {
-    let dialect = dialect(trace.manifest().engine, "");
-    let (mut window, mut texts) = (HashMap::new(), HashMap::new());
-    for request in trace.requests() {
-        let request = request?;
-        let Some(sql) = request.sql.as_deref().filter(|_| needs_execution(&request)) else { continue };
-        let id = request.shape_id.unwrap_or_else(|| dialect.shape_id(sql));
-        *window.entry(id).or_default() += 1;
-        texts.entry(id).or_insert_with(|| dialect.normalize(sql).into());
-    }
-    Ok(coverage(&window, fixture, &Shapes::new(texts)))
+/// Compares the shapes of a trace with those of a fixture.
+pub fn coverage_of_trace(window: &Known, fixture: &Known) -> ShapeCoverage {
+    let requests = window.shapes.iter().map(|(&id, known)| (id, known.requests)).collect();
+    let texts = window.shapes.iter().map(|(&id, known)| (id, known.text.as_str().into())).collect();
+    let fixture: Vec<(u64, String)> = fixture.shapes.iter().map(|(&id, known)| (id, known.text.clone())).collect();
+    coverage(&requests, &fixture, &Shapes::new(texts))
 }
 
 /// Compares the shapes of a window, with their requests, with those of a fixture, with their texts.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use splitproof_capture::trace::Role;
 
-use super::Error;
+use super::{Error, routes};
 use crate::comparison::{
     AccidentalPrimaryRead, Cell, Grid, Judged, MissedState, Node, RunSummary, Shape, ShapeCells, ShapeId, StaleRead,
     UnknownShape, Unknowns, WriteLeakage, Writer,
@@ -57,7 +57,7 @@ impl Shapes {
     }
 }
 
-fn shape(texts: &HashMap<u64, Arc<str>>, id: u64) -> Shape {
+pub(super) fn shape(texts: &HashMap<u64, Arc<str>>, id: u64) -> Shape {
     Shape { id: ShapeId(id), text: texts.get(&id).map_or_else(String::new, |text| text.to_string()) }
 }
 
@@ -91,6 +91,8 @@ pub(super) fn assemble(
         duplicated_writes: judgement.extras.duplicated,
         router_made: judgement.extras.router_made,
         stale_reads: stale_reads(queries, &texts)?,
+        causal_reads: judgement.causal_reads,
+        routes: routes::assemble(queries, &texts, has_evidence)?,
         unknowns: unknowns(run, statements, &undecided, judgement.without_text, &texts, has_evidence),
     };
     Ok(Assembled {
@@ -227,7 +229,11 @@ fn stale_reads(queries: &RunQueries<'_>, texts: &HashMap<u64, Arc<str>>) -> Resu
     let judged: HashMap<u64, u64> = queries.replica_reads()?.into_iter().collect();
     let reads = queries.stale()?.into_iter().map(|stale| StaleRead {
         shape: shape(texts, stale.shape),
-        writer: if stale.own { Writer::Own } else { Writer::Other },
+        writer: match (stale.own, stale.same_client) {
+            (true, _) => Writer::Own,
+            (false, true) => Writer::SameClient,
+            (false, false) => Writer::Other,
+        },
         requests: stale.requests,
         replica_reads: judged.get(&stale.shape).copied().unwrap_or(stale.requests),
         lag_ms: stale.lag_ns.map(|ns| ns / 1e6),

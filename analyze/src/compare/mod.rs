@@ -3,6 +3,8 @@
 //! - `judged`: what was found in one run
 //! - `answers`: the pairs of answers
 //! - `latency`: durations side by side
+//! - [`Noise`]: what differs between two runs of the same router
+//! - `routes`: the application's routes
 //! - `coverage`: the fixture's shapes against the window's
 //! - `metrics`: the numbers for the gate
 
@@ -11,6 +13,8 @@ mod coverage;
 mod judged;
 mod latency;
 mod metrics;
+mod noise;
+mod routes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +28,8 @@ use crate::run::{self, Run, Statements, pass};
 use coverage::coverage;
 
 pub use coverage::coverage_of_trace;
+pub use noise::{Noise, NoiseError, Rate};
+pub use routes::routes_of;
 
 /// Two runs to compare.
 #[derive(Clone, Debug)]
@@ -36,6 +42,10 @@ pub struct Options {
     pub memory: usize,
     /// Shapes of the fixture (id and text), to measure its coverage.
     pub fixture: Option<Vec<(u64, String)>>,
+    /// The tag by which requests of one user are known in whatever session they come.
+    pub client_tag: Option<String>,
+    /// What differs between two runs of the same router, as control runs showed.
+    pub noise: Noise,
     /// Directory in which the judged requests of both runs are kept; it is made when it is not there.
     pub requests: Option<PathBuf>,
 }
@@ -142,7 +152,8 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
     let catalog = catalog(&baseline, &candidate)?;
     let engine = Engine::new(options.memory, temporary.path())?;
     let mut judged = Vec::new();
-    for (side, run) in [(Side::Baseline, baseline), (Side::Candidate, candidate)] {
+    for (side, mut run) in [(Side::Baseline, baseline), (Side::Candidate, candidate)] {
+        run.set_client_tag(options.client_tag.clone());
         let mut statements = Statements::new(run.dialect(), catalog.clone());
         let rows = temporary.path().join(format!("{}.parquet", side.table()));
         let judgement = pass(&run, &mut statements, &rows)?;
@@ -167,7 +178,7 @@ pub fn compare(options: &Options) -> Result<Comparison, Error> {
     judged::set_baseline(&mut candidate, &baseline);
     let pair = PairQueries { engine: &engine };
     let shapes = judged::Shapes::of([&mut baseline, &mut candidate]);
-    let mut answers = answers::assemble(&pair, &shapes, &baseline.totals, &candidate.totals)?;
+    let mut answers = answers::assemble(&pair, &shapes, &baseline.totals, &candidate.totals, &options.noise)?;
     if answers.answers.counts.total() == 0 && baseline.totals.needed > 0 && candidate.totals.needed > 0 {
         return Err(Error::Unrelated { baseline: options.baseline.clone(), candidate: options.candidate.clone() });
     }

@@ -43,6 +43,19 @@ impl Grid {
             .sum()
     }
 
+    /// Every cell, those with no requests included.
+    pub fn every(&self, destinations: &[Destination]) -> Vec<Cell> {
+        let intents = ["primary", "replica", "same", "all", "unknown"];
+        let cells = intents.iter().flat_map(|intent| {
+            destinations.iter().map(|&destination| Cell {
+                intent: (*intent).to_owned(),
+                destination,
+                requests: self.count(intent, destination),
+            })
+        });
+        cells.collect()
+    }
+
     /// Requests of one intent.
     pub fn of_intent(&self, intent: &str) -> u64 {
         self.cells.iter().filter(|cell| cell.intent == intent).map(|cell| cell.requests).sum()

@@ -5,17 +5,19 @@
 //! - [`Grid`], [`Destination`]: where requests belong against where they ran
 //! - [`WriteLeakage`], [`AccidentalPrimaryRead`], [`SplitTransaction`], [`MissedState`], [`DuplicatedWrite`],
 //!   [`RouterMade`]: wrong destinations
-//! - [`StaleRead`]: answers from an earlier state of the data
+//! - [`StaleRead`]: answers from an earlier state of the data; [`CausalMode`]: what would have prevented it, and at what cost
+//! - [`RouteSummary`]: the same by the application's routes
 //! - [`Answers`], [`AnswerClass`], [`Nondeterministic`]: the same request answered by both runs
 //! - [`Latency`]: per node and shape
 //! - [`Unknowns`]: what could not be judged, which counts against a pass
 //! - [`ShapeCoverage`]: the fixture's shapes against the window's
-//! - [`Metrics`], [`METRICS`]: the numbers that gate conditions name
+//! - [`Metrics`], [`metrics`]: the numbers that gate conditions name
 //!
 //! Lists are sorted with the entry that matters most first. Times are in milliseconds and nothing here needs the
 //! traces any more.
 
 mod answer;
+mod causal;
 mod coverage;
 mod destination;
 mod example;
@@ -23,6 +25,7 @@ mod finding;
 mod grid;
 mod latency;
 mod metric;
+mod route;
 mod run;
 mod stale;
 mod unknown;
@@ -32,6 +35,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{AnswerClass, AnswerCounts, AnswerExample, Answers, Nondeterministic, ShapeAnswers};
+pub use causal::CausalMode;
 pub use coverage::ShapeCoverage;
 pub use destination::Destination;
 pub use example::{Example, Shape, ShapeId};
@@ -40,7 +44,8 @@ pub use finding::{
 };
 pub use grid::{Cell, Grid, ShapeCells};
 pub use latency::{Latency, NodeLatency, Quantiles};
-pub use metric::{METRICS, Metric, Metrics};
+pub use metric::{Metric, Metrics, all as metrics};
+pub use route::{OlderAt, RouteSummary, Routes, Served, ShapeOfRoute};
 pub use run::{Attributed, Node, RunSummary};
 pub use stale::{StaleRead, Writer};
 pub use unknown::{UnknownShape, Unknowns};
@@ -96,6 +101,12 @@ pub struct Judged {
     pub router_made: Vec<RouterMade>,
     /// Replica reads that missed a commit; most frequent first.
     pub stale_reads: Vec<StaleRead>,
+    /// What each of MaxScale's causal_reads modes would have cost and prevented; empty without evidence and positions.
+    #[serde(default)]
+    pub causal_reads: Vec<CausalMode>,
+    /// The application's routes.
+    #[serde(default)]
+    pub routes: Routes,
     /// What could not be judged.
     pub unknowns: Unknowns,
 }

@@ -12,6 +12,8 @@ use super::{Example, Shape};
 pub enum Writer {
     /// A commit of the same session: the client did not read its own write.
     Own,
+    /// A commit of the same user in another session, as a tag of the application tells: a page after a form that was sent.
+    SameClient,
     /// A commit of another session.
     Other,
 }
@@ -21,6 +23,7 @@ impl Writer {
     pub fn as_str(self) -> &'static str {
         match self {
             Writer::Own => "own",
+            Writer::SameClient => "same_client",
             Writer::Other => "other",
         }
     }
@@ -37,7 +40,7 @@ impl fmt::Display for Writer {
 pub struct StaleRead {
     /// The shape.
     pub shape: Shape,
-    /// Whose commit was missed; a read that missed both kinds counts as `own`.
+    /// Whose commit was missed; of several kinds the one that is named first here: `own`, `same_client`, `other`.
     pub writer: Writer,
     /// How many reads.
     pub requests: u64,

@@ -9,12 +9,14 @@
 
 mod pair;
 mod record;
+mod route;
 mod row;
 mod run;
 mod session;
 
 pub use pair::{Answered, Compared, PairQueries, Varying};
 pub use record::{Record, Records};
+pub use route::{RouteKey, RoutePeak, RouteRow, RouteShape};
 pub use row::{Row, RowWriter};
 pub use run::{Cells, Durations, Leaked, PrimaryReads, RunQueries, Stale, Totals, Undecided};
 pub use session::{Engine, Error};

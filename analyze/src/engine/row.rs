@@ -85,12 +85,22 @@ row! {
     shape: maybe_int,
     /// The statement, shortened.
     sql: text,
+    /// Application of the session.
+    application: text,
+    /// HTTP method of the route, in upper case, where its tags tell one.
+    method: text,
+    /// Route of the application, by its tags.
+    route: text,
     /// Where it belongs: `primary`, `replica`, `same`, `all`; null when nothing is routed.
     intent: word,
     /// Why.
     reason: text,
     /// With intent `replica`: the primary is as good.
     either: flag,
+    /// A copy of the application whose connections all go to a replica could run it there.
+    movable: flag,
+    /// It may change data.
+    changes: flag,
     /// Number of its explicit transaction in the session.
     transaction_number: maybe_int,
     /// True when it executes a statement, so that its place must be known.
@@ -101,10 +111,19 @@ row! {
     nodes: text,
     /// Time that the primary spent on it, nanoseconds.
     primary_ns: maybe_int,
+    /// Time that replicas spent on it, nanoseconds.
+    replica_ns: maybe_int,
+    /// Of a read that a replica may serve: age of the newest commit on its tables when it was sent, nanoseconds; null where
+    /// none was seen. A replica that is less far behind answers it as the primary would.
+    fresh_ns: maybe_int,
+    /// The same of its own session's commits.
+    own_fresh_ns: maybe_int,
     /// `current`, `stale` or `unknown` for what a replica answered.
     staleness: word,
     /// A stale read missed a write of its own session.
     own: flag,
+    /// A stale read missed a write of the same user in another session, by the tag that was named for users.
+    same_client: flag,
     /// Age of the oldest write that it missed, nanoseconds.
     lag_ns: maybe_int,
     /// How far that may be off, nanoseconds.

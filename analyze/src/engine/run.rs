@@ -39,6 +39,8 @@ pub struct Totals {
     pub stale: u64,
     /// Stale ones that missed a write of their own session.
     pub own_missed: u64,
+    /// Stale ones that missed a write of the same user in another session, and none of their own.
+    pub client_missed: u64,
     /// Undecided ones.
     pub staleness_unknown: u64,
     /// Age of the oldest missed write, nanoseconds.
@@ -91,6 +93,8 @@ pub struct Stale {
     pub shape: u64,
     /// True when they missed writes of their own sessions.
     pub own: bool,
+    /// True when they missed writes of the same user in other sessions.
+    pub same_client: bool,
     /// How many.
     pub requests: u64,
     /// Smallest, median and largest age of the oldest missed write, nanoseconds.
@@ -149,11 +153,11 @@ pub struct RunQueries<'a> {
     pub side: Side,
 }
 
-fn shape(record: &Record<'_>) -> Result<u64, Error> {
+pub(super) fn shape(record: &Record<'_>) -> Result<u64, Error> {
     Ok(record.maybe_int("shape")?.unwrap_or(0).cast_unsigned())
 }
 
-fn example(record: &Record<'_>) -> Result<Example, Error> {
+pub(super) fn example(record: &Record<'_>) -> Result<Example, Error> {
     Ok(Example {
         session: record.int("session")?.cast_unsigned(),
         seq: u32::try_from(record.int("seq")?).unwrap_or(u32::MAX),
@@ -191,6 +195,7 @@ impl RunQueries<'_> {
                 replica_reads: record.count("replica_reads")?,
                 stale: record.count("stale")?,
                 own_missed: record.count("own_missed")?,
+                client_missed: record.count("client_missed")?,
                 staleness_unknown: record.count("staleness_unknown")?,
                 max_lag_ns: record.maybe_int("max_lag_ns")?,
             })
@@ -246,6 +251,7 @@ impl RunQueries<'_> {
             Ok(Stale {
                 shape: shape(&record)?,
                 own: record.flag("own")?,
+                same_client: record.flag("same_client")?,
                 requests: record.count("requests")?,
                 lag_ns: [record.float("lag_min_ns")?, record.float("lag_median_ns")?, record.float("lag_max_ns")?],
                 uncertainty_ns: record.float("uncertainty_ns")?,

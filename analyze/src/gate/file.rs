@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{Bound, BoundError, Condition};
-use crate::comparison::METRICS;
+use crate::comparison::metrics;
 use crate::yaml;
 
 /// Conditions that hold unless the file names the same metric: what the evidence does not reach cannot pass.
@@ -193,14 +193,14 @@ impl Default for Gate {
 
 /// True for the name of a metric, with `_baseline` or `_delta` where it has them.
 fn is_metric(name: &str) -> bool {
-    METRICS.iter().any(|metric| {
+    metrics().iter().any(|metric| {
         name.strip_prefix(metric.name)
             .is_some_and(|rest| rest.is_empty() || metric.per_run && matches!(rest, "_baseline" | "_delta"))
     })
 }
 
 fn hint(name: &str) -> String {
-    let nearest = METRICS
+    let nearest = metrics()
         .iter()
         .map(|metric| (common(name, metric.name), metric.name))
         .max_by_key(|&(length, _)| length)

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{Condition, Gate};
-use crate::comparison::{METRICS, Metrics};
+use crate::comparison::{Metrics, metrics as all_metrics};
 
 /// What the gate decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -149,7 +149,7 @@ fn check(condition: &Condition, metrics: &Metrics, unmeasured: &BTreeMap<String,
         Some(_) => Status::Broken,
     };
     // The longest name that the metric begins with: `x_delta` is described by `x`, unless it has a line of its own.
-    let meaning = METRICS
+    let meaning = all_metrics()
         .iter()
         .filter(|metric| condition.metric.starts_with(metric.name))
         .max_by_key(|metric| metric.name.len())

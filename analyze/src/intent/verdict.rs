@@ -180,6 +180,28 @@ impl Verdict {
         }
     }
 
+    /// Whether it could run on a replica if all of its session did, as in a copy of the application that is connected to one: what is tied
+    /// to its session or transaction moves along.
+    pub fn is_movable(&self) -> bool {
+        let bound = matches!(
+            self.pin,
+            Some(
+                Pin::TemporaryTable(_)
+                    | Pin::Sequence
+                    | Pin::InsertId
+                    | Pin::AdvisoryLock
+                    | Pin::Listen
+                    | Pin::TableLocks
+            )
+        );
+        match self.intent {
+            Intent::Replica | Intent::All | Intent::None => true,
+            // What depends on something that lives on the primary, such as a transaction that has written, depends on the write.
+            Intent::Same => !bound && (!self.on_primary || self.control.is_some()),
+            Intent::Primary | Intent::Unknown => false,
+        }
+    }
+
     /// The user variable (MySQL and MariaDB) that it sets on every server.
     pub fn variable_set(&self) -> Option<Arc<str>> {
         match (self.intent, &self.reason) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::comparison::{AccidentalPrimaryRead, Comparison, Judged, SplitTransaction};
+use crate::comparison::{AccidentalPrimaryRead, Comparison, Judged, SplitTransaction, Writer};
 
 /// One kind of finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -131,7 +131,7 @@ pub fn headlines(comparison: &Comparison) -> Vec<Headline> {
                 detail: format!(
                     "{} of {} replica reads; {} session's write missed; lag {:.1} / {:.1} / {:.1} ms (least, median, most), ± {:.1} ms",
                     finding.requests, finding.replica_reads,
-                    if finding.writer == crate::comparison::Writer::Own { "its own" } else { "another" },
+                    whose(finding.writer),
                     finding.lag_ms[0], finding.lag_ms[1], finding.lag_ms[2], finding.uncertainty_ms
                 ),
                 example: key(finding.example.session, finding.example.seq),
@@ -205,6 +205,14 @@ fn answers(comparison: &Comparison) -> Headline {
         candidate: lines.iter().map(|line| line.count).sum(),
         baseline: None,
         lines,
+    }
+}
+
+fn whose(writer: Writer) -> &'static str {
+    match writer {
+        Writer::Own => "its own",
+        Writer::SameClient => "the same user's other",
+        Writer::Other => "another",
     }
 }
 

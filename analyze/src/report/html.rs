@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::chart::{Bar, number, paired_bars};
 use super::{Exporter, Headline, Report, headlines, shorten};
-use crate::comparison::{AnswerClass, Comparison, Destination, Judged, Latency, Quantiles, UnknownShape};
+use crate::comparison::{AnswerClass, Comparison, Destination, Judged, Latency, Quantiles, RouteSummary, UnknownShape};
 use crate::gate::{Checked, Decision, Status, Verdict};
 use crate::simulate::ShapeDecision;
 
@@ -221,6 +221,23 @@ impl Page<'_> {
 
     fn percent(&self, value: &Option<f64>) -> String {
         value.map_or("–".into(), |value| format!("{value:+.0} %"))
+    }
+
+    fn route_rows(&self) -> &[RouteSummary] {
+        let routes = &self.comparison.candidate.routes.list;
+        routes.get(..ROWS).unwrap_or(routes)
+    }
+
+    fn hides(&self, route: &RouteSummary) -> bool {
+        route.hidden_writes.is_some_and(|writes| writes > 0)
+    }
+
+    fn number(&self, value: &f64) -> String {
+        number(*value)
+    }
+
+    fn share(&self, value: &f64) -> String {
+        format!("{:.1} %", value * 100.0)
     }
 
     fn count(&self, value: &Option<u64>) -> String {

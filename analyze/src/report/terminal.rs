@@ -31,6 +31,8 @@ impl Exporter for Terminal {
         grid(comparison, out)?;
         predictions(comparison, out)?;
         answers(comparison, out)?;
+        causal_reads(&comparison.candidate, out)?;
+        routes(&comparison.candidate, out)?;
         unknowns("candidate", &comparison.candidate, out)?;
         unknowns("baseline", &comparison.baseline, out)
     }
@@ -171,6 +173,64 @@ fn answers(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
             "fixture: asserts on {} of the window's {} shapes, {} of its {} requests",
             coverage.shared_shapes, coverage.window_shapes, coverage.covered_requests, coverage.window_requests
         )?;
+    }
+    writeln!(out)
+}
+
+/// What would prevent stale reads, and at what cost; where there are any.
+fn causal_reads(judged: &Judged, out: &mut dyn Write) -> io::Result<()> {
+    if judged.causal_reads.iter().all(|mode| mode.prevented + mode.left == 0) {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{:<22} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>6}",
+        "causal_reads", "prevented", "left", "waited", "p99 ms", "trips", "primary", "share"
+    )?;
+    for mode in &judged.causal_reads {
+        writeln!(
+            out,
+            "  {:<20} {:>9} {:>9} {:>9} {:>10.1} {:>9} {:>9} {:>4.0} %",
+            mode.mode,
+            mode.prevented,
+            mode.left,
+            mode.waited,
+            mode.wait_quantiles_ms[1],
+            mode.round_trips,
+            mode.to_primary,
+            mode.to_primary_share * 100.0
+        )?;
+    }
+    writeln!(out)
+}
+
+/// The routes that keep the primary busy, where statements name any.
+fn routes(judged: &Judged, out: &mut dyn Write) -> io::Result<()> {
+    let routes: Vec<_> = judged.routes.list.iter().filter(|route| route.tagged).collect();
+    if routes.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{:<40} {:>8} {:>8} {:>7} {:>7} {:>7} {:>8} {:>7}",
+        "routes", "calls", "primary", "old", "new", "fallbk", "refused", "moves"
+    )?;
+    for route in routes.iter().take(LINES) {
+        writeln!(
+            out,
+            "  {:<38} {:>8} {:>6.1} % {:>7} {:>7} {:>7} {:>8} {:>7}",
+            shorten(&route.route.to_string(), 38),
+            route.calls,
+            route.primary_share * 100.0,
+            route.served.old,
+            route.served.new,
+            route.served.fallback,
+            route.served.refused,
+            if route.movable { "yes" } else { "no" }
+        )?;
+    }
+    if routes.len() > LINES {
+        writeln!(out, "  and {} more routes in the other reports", routes.len() - LINES)?;
     }
     writeln!(out)
 }

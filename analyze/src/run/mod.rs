@@ -7,16 +7,21 @@
 //!
 //! The second pass, [`engine`](crate::engine), joins and aggregates those rows.
 
+mod causal;
 mod cursor;
 mod error;
 mod key;
 mod open;
+mod own;
 mod pass;
+mod pending;
+mod row;
 mod session;
 mod snapshot;
 mod statement;
 mod statements;
 mod sweep;
+mod taint;
 
 pub use error::Error;
 pub use open::{Node, Recording, Run, dialect};

@@ -37,6 +37,7 @@ pub struct Run {
     gone: Vec<String>,
     recording: Option<Recording>,
     simulation: Option<Simulation>,
+    client_tag: Option<String>,
 }
 
 /// The recording that a run repeats, or that the directory itself is.
@@ -205,7 +206,17 @@ impl Run {
         }
         let dialect = dialect(reader.manifest().engine, &version);
         let replayed = is_run && simulation.is_none();
-        Ok(Run { reader, nodes, dialect, cut_short, replayed, unsound, gone, recording, simulation })
+        Ok(Run { reader, nodes, dialect, cut_short, replayed, unsound, gone, recording, simulation, client_tag: None })
+    }
+
+    /// Names the tag by which requests of one user are known in whatever session they come.
+    pub fn set_client_tag(&mut self, key: Option<String>) {
+        self.client_tag = key;
+    }
+
+    /// That tag.
+    pub fn client_tag(&self) -> Option<&str> {
+        self.client_tag.as_deref()
     }
 
     /// How its texts are read: by its engine and, where it has one, the primary's version.

@@ -4,17 +4,21 @@ use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
-use splitproof_capture::trace::{Kind, LateCause, Outcome, Request, Role};
+use splitproof_capture::trace::{Kind, Outcome, Request, Role};
 
+use super::causal::{Asked, Causal};
 use super::cursor::{Cursors, Moment};
-use super::key::gives_key;
-use super::open::{Node, Run};
+use super::open::Run;
+use super::own::OwnCommits;
+use super::pending::Pending;
+use super::row::{Sender, row};
 use super::session::{Transaction, Written, scope};
 use super::snapshot::{AsOf, Snapshot};
 use super::statement::Statement;
+use super::taint::Taints;
 use super::{Error, Statements, sweep};
 use crate::attribution::{Extra, NodeIndex, Pinning, Placed, Placement, Receive, needs_execution};
-use crate::comparison::{Attributed, Destination};
+use crate::comparison::{Attributed, CausalMode, Destination};
 use crate::engine::{Row, RowWriter};
 use crate::findings::extra::Extras;
 use crate::findings::state::States;
@@ -47,6 +51,8 @@ pub struct Judgement {
     pub states: state::Found,
     /// Executions that no client asked for.
     pub extras: extra::Found,
+    /// What each of MaxScale's causal_reads modes would have cost and prevented.
+    pub causal_reads: Vec<CausalMode>,
 }
 
 /// Judges a run and writes its rows to `out`.
@@ -61,20 +67,6 @@ pub fn pass(run: &Run, statements: &mut Statements, out: &Path) -> Result<Judgem
     }
 }
 
-/// A judged request that waits until all commits up to its end are known.
-struct Pending {
-    row: Row,
-    /// What it reads or writes.
-    scope: Scope,
-    /// What it reads.
-    reads: Scope,
-    /// Of a read on a replica, the execution whose data it shows.
-    read: Option<Moment>,
-    /// Which state of the data its answer shows.
-    as_of: AsOf,
-    end_ns: i64,
-}
-
 /// What is known of one client session.
 #[derive(Default)]
 struct Session {
@@ -82,10 +74,11 @@ struct Session {
     transaction: Transaction,
     snapshot: Snapshot,
     cursors: Cursors,
+    own: OwnCommits,
 }
 
 struct Judging<'a> {
-    nodes: &'a [Node],
+    run: &'a Run,
     predicted: bool,
     names: Vec<Arc<str>>,
     positions: Positions,
@@ -96,10 +89,8 @@ struct Judging<'a> {
     ties: Ties,
     extras: Extras,
     commits: Commits,
-    /// Tables whose contents may differ in each run, since when, and why.
-    tainted: HashMap<Arc<str>, (i64, Arc<str>)>,
-    /// When something first wrote to tables that are not known.
-    unknown_writes_ns: Option<i64>,
+    taints: Taints,
+    causal: Causal,
     pending: VecDeque<Pending>,
     writer: RowWriter,
     attributed: Attributed,
@@ -113,7 +104,7 @@ impl<'a> Judging<'a> {
         let names: Vec<Arc<str>> = run.nodes().iter().map(|node| node.name.clone()).collect();
         let writer = RowWriter::create(out).map_err(|source| Error::Write { path: out.into(), source })?;
         Ok(Judging {
-            nodes: run.nodes(),
+            run,
             predicted: run.simulation().is_some(),
             positions: run.positions()?,
             statements,
@@ -124,8 +115,8 @@ impl<'a> Judging<'a> {
             extras: Extras::new(names.clone()),
             names,
             commits: Commits::default(),
-            tainted: HashMap::new(),
-            unknown_writes_ns: None,
+            taints: Taints::default(),
+            causal: Causal::new(run.nodes()),
             pending: VecDeque::new(),
             writer,
             attributed: Attributed::default(),
@@ -151,6 +142,7 @@ impl<'a> Judging<'a> {
             transactions: self.transactions.finish(),
             states: self.states.finish(),
             extras: self.extras.finish(),
+            causal_reads: self.causal.finish(),
         })
     }
 
@@ -230,27 +222,34 @@ impl<'a> Judging<'a> {
             self.transactions.end(request.session);
             self.states.end_transaction(request.session, committed);
         }
-        self.taint(&request, &statement);
-        if (statement.writes_any || statement.redefines) && request.outcome == Outcome::Ok {
-            self.unknown_writes_ns.get_or_insert(request.start_ns);
-        }
+        self.taints.step(&request, &statement);
+        let sender = Sender::of(&request, self.run.dialect(), self.run.client_tag());
+        let client = sender.client.clone();
+        let own = self.sessions.get(&request.session).and_then(|session| session.own.last);
         if !effect.committed.is_empty() {
-            self.commit(&request, &placement, &effect.committed);
+            self.commit(&request, &placement, &effect.committed, client.clone());
         }
-        let mut row = row(&request, key, needed);
+        let mut row = row(&request, key, needed, sender);
         row.intent = (verdict.intent != Intent::None).then(|| verdict.intent.as_str());
         row.reason = Some(verdict.reason.to_string().into());
         row.either = verdict.either;
         row.transaction_number = verdict.transaction.map(i64::from);
         row.destination = destination.map(Destination::as_str);
         row.nodes = nodes.as_deref().map(|nodes| self.joined(nodes));
-        row.primary_ns = self.primary_time(&placement);
+        row.primary_ns = self.time_on(Role::Primary, &placement);
+        row.replica_ns = self.time_on(Role::Replica, &placement);
+        (row.movable, row.changes) = (verdict.is_movable(), statement.is_write());
         row.varies = statement.varies.clone();
         row.lacks_state = lacks_state;
         row.answer =
             if statement.ordered { request.checksum_rows } else { request.checksum_rowset }.map(u128::to_le_bytes);
         let here = self.on_replica(&request, &placement, destination);
+        let reads_data = verdict.intent == Intent::Replica && needed;
         let session = self.sessions.entry(request.session).or_default();
+        if reads_data && let Some(newest_ns) = session.own.newest(&statement.read_scope()) {
+            row.own_fresh_ns = Some(request.start_ns.saturating_sub(newest_ns).max(0));
+        }
+        let causal = (reads_data && !verdict.either).then_some(own);
         let shown = here.map(|now| session.cursors.shown_by(&request, &asked, now));
         let mut read = shown.filter(|_| !statement.read_scope().is_empty());
         if let (Some(_), Some(now)) = (read, here) {
@@ -262,7 +261,7 @@ impl<'a> Judging<'a> {
             as_of = session.snapshot.step(&request, &verdict, &statement, !earlier_writes.is_empty(), &mut read);
         }
         let (scope, reads) = (statement.scope(), statement.read_scope());
-        self.pending.push_back(Pending { row, scope, reads, read, as_of, end_ns });
+        self.pending.push_back(Pending { row, scope, reads, read, as_of, end_ns, causal, client });
         if request.kind == Kind::Disconnect {
             self.transactions.end(request.session);
             self.states.end(request.session);
@@ -277,7 +276,7 @@ impl<'a> Judging<'a> {
     }
 
     fn destination(&self, placement: &Placement) -> Option<Destination> {
-        if self.nodes.is_empty() {
+        if self.run.nodes().is_empty() {
             return None;
         }
         match placement {
@@ -297,17 +296,21 @@ impl<'a> Judging<'a> {
     }
 
     fn is_primary(&self, node: NodeIndex) -> bool {
-        self.nodes.get(node).is_some_and(|node| node.role == Role::Primary)
+        self.run.nodes().get(node).is_some_and(|node| node.role == Role::Primary)
     }
 
     fn joined(&self, nodes: &[NodeIndex]) -> Arc<str> {
         crate::findings::names(nodes, &self.names).join("+").into()
     }
 
-    fn primary_time(&self, placement: &Placement) -> Option<i64> {
-        let primary = self.nodes.iter().position(|node| node.role == Role::Primary)?;
-        let execution = placement.on(primary)?;
-        execution.end_ns.map(|end| end.saturating_sub(execution.start_ns))
+    /// How long the nodes of a role worked on it.
+    fn time_on(&self, role: Role, placement: &Placement) -> Option<i64> {
+        let nodes = self.run.nodes().iter().enumerate().filter(|(_, node)| node.role == role);
+        let executions = nodes.filter_map(|(node, _)| placement.on(node));
+        executions
+            .map(|execution| Some(execution.end_ns?.saturating_sub(execution.start_ns)))
+            .sum::<Option<i64>>()
+            .filter(|&ns| ns > 0)
     }
 
     /// The replica that answered a statement, when only replicas did.
@@ -349,21 +352,9 @@ impl<'a> Judging<'a> {
         }
     }
 
-    fn taint(&mut self, request: &Request, statement: &Statement) {
-        let at_ns = request.start_ns;
-        // What failed has written nothing.
-        if request.outcome == Outcome::Error || statement.written_vary.is_empty() {
-            return;
-        }
-        let given: &[Arc<str>] = if gives_key(request) { &statement.keys_asked } else { &[] };
-        for (table, why) in statement.written_vary.iter().filter(|(table, _)| !given.contains(table)) {
-            self.tainted.entry(table.clone()).or_insert_with(|| (at_ns, why.clone()));
-        }
-    }
-
     /// A request that committed writes. Where the primary's own trace has the execution, that bounds the commit best.
-    fn commit(&mut self, request: &Request, placement: &Placement, writes: &[Written]) {
-        let primary = self.nodes.iter().position(|node| node.role == Role::Primary);
+    fn commit(&mut self, request: &Request, placement: &Placement, writes: &[Written], client: Option<Arc<str>>) {
+        let primary = self.run.nodes().iter().position(|node| node.role == Role::Primary);
         let execution = primary.and_then(|node| placement.on(node));
         let client_end = request.end_ns().unwrap_or(request.start_ns);
         let (start_ns, end_ns) = match execution {
@@ -375,11 +366,15 @@ impl<'a> Judging<'a> {
         let commit = Commit {
             place: self.positions.place(name, start_ns, end_ns),
             session: Some(request.session),
+            client,
             writes: writes.iter().map(|written| written.key).collect(),
             changed: scope(changing.iter().map(|written| &written.changed)),
             any_table: changing.iter().all(|written| written.changed == Scope::Any),
             sql: changing.first().map_or_else(|| Arc::from(""), |written| written.sql.clone()),
         };
+        let changed = scope(changing.iter().map(|written| &written.changed));
+        self.sessions.entry(request.session).or_default().own.push(commit.place, &changed);
+        self.causal.commit(&commit);
         self.commits.push(commit, &scope(writes.iter().map(|written| &written.scope)));
     }
 
@@ -390,7 +385,17 @@ impl<'a> Judging<'a> {
             .pending
             .pop_front_if(|pending| pending.end_ns.saturating_add(MARGIN_NS) < frontier_ns || frontier_ns == i64::MAX)
         {
-            self.conclude(&mut pending);
+            let missed = self.conclude(&mut pending);
+            if let Some(own) = pending.causal {
+                let asked = Asked {
+                    sent_ns: pending.row.start_ns,
+                    own,
+                    served_by: pending.read.map(|read| read.node),
+                    reads: &pending.reads,
+                    missed,
+                };
+                self.causal.read(&asked, &self.commits, &self.positions);
+            }
             if let Err(source) = self.writer.push(&pending.row) {
                 self.failed.get_or_insert(Error::Write { path: self.writer.path().into(), source });
             }
@@ -399,7 +404,8 @@ impl<'a> Judging<'a> {
         let states = self.pending.iter().map(|pending| pending.as_of.from_ns);
         let kept = self.sessions.values().filter_map(|session| session.snapshot.since_ns());
         let shown_ns = states.chain(kept).min().unwrap_or(oldest_ns);
-        let (positions, nodes) = (&self.positions, self.nodes);
+        let (positions, nodes) = (&self.positions, self.run.nodes());
+        self.causal.forget(oldest_ns);
         self.commits.forget(oldest_ns, shown_ns, |commit| {
             let mut replicas = nodes.iter().filter(|node| node.role == Role::Replica);
             replicas.all(|node| positions.applied(&node.name, &commit.place, oldest_ns, oldest_ns) == Applied::Yes)
@@ -407,26 +413,30 @@ impl<'a> Judging<'a> {
     }
 
     /// The verdicts that need the commits before and during the request.
-    fn conclude(&self, pending: &mut Pending) {
-        let Pending { row, scope, reads, read, as_of, end_ns } = pending;
+    /// Says whether the answer missed a commit, and whether that was one of its own session; what its open transaction wrote apart.
+    fn conclude(&self, pending: &mut Pending) -> Option<bool> {
+        let Pending { row, scope, reads, read, as_of, end_ns, client, causal } = pending;
         let session = row.session.cast_unsigned();
         row.history = self.commits.history(scope, as_of.from_ns).cast_signed();
         row.concurrent = !scope.is_empty() && self.commits.concurrent(scope, as_of.from_ns, as_of.to_ns, session);
-        let mut tainted = self.tainted.iter().filter(|(table, (since_ns, _))| {
-            let named = match scope {
-                Scope::Any => true,
-                Scope::Tables(tables) => tables.contains(table),
-            };
-            named && since_ns < end_ns
-        });
-        row.tainted = tainted.next().map(|(_, (_, why))| why.clone());
-        row.unknown_writes = !scope.is_empty() && self.unknown_writes_ns.is_some_and(|since_ns| since_ns < *end_ns);
-        let Some(Moment { node, sent_ns, start_ns, end_ns }) = *read else { return };
-        let Some(node) = self.names.get(node) else { return };
-        let read = Read { node, session, scope: reads, sent_ns, start_ns, end_ns };
+        row.tainted = self.taints.of(scope, *end_ns);
+        row.unknown_writes = self.taints.unknown(scope, *end_ns);
+        if causal.is_some()
+            && let Some(newest_ns) = self.commits.newest(reads, row.start_ns)
+        {
+            row.fresh_ns = Some(row.start_ns.saturating_sub(newest_ns).max(0));
+        }
+        let Moment { node, sent_ns, start_ns, end_ns } = (*read)?;
+        let node = self.names.get(node)?;
+        let read = Read { node, session, client: client.as_deref(), scope: reads, sent_ns, start_ns, end_ns };
         // A write of its own open transaction, which it has missed for certain, may not be the oldest that it missed.
         let missed_own = row.staleness.is_some();
-        match judge(&read, &self.commits, &self.positions) {
+        let judged = judge(&read, &self.commits, &self.positions);
+        let own_missed = match &judged {
+            Staleness::Stale(missed) => Some(missed.own),
+            _ => None,
+        };
+        match judged {
             Staleness::Current | Staleness::Unknown if missed_own => {}
             Staleness::Current => row.staleness = Some("current"),
             Staleness::Unknown => row.staleness = Some("unknown"),
@@ -439,11 +449,13 @@ impl<'a> Judging<'a> {
                 }
                 if !missed_own {
                     row.own = missed.own;
+                    row.same_client = missed.same_client && !missed.own;
                     row.any_table = missed.any_table;
                     row.missed = Some(shorten(&missed.sql).into());
                 }
             }
         }
+        own_missed
     }
 }
 
@@ -467,35 +479,14 @@ impl Receive for Judging<'_> {
             let commit = Commit {
                 place: self.positions.place(name, row.start_ns, end_ns),
                 session: None,
+                client: None,
                 writes: vec![(u64::MAX, row.seq)],
                 changed: statement.changed_scope(row.affected),
                 any_table: statement.writes_any,
                 sql: row.sql.clone().unwrap_or_else(|| Arc::from("")),
             };
+            self.causal.commit(&commit);
             self.commits.push(commit, &statement.write_scope());
         }
-    }
-}
-
-/// What the request itself tells.
-fn row(request: &Request, key: (u64, u32), needed: bool) -> Row {
-    let number = |value: Option<u64>| value.and_then(|value| i64::try_from(value).ok());
-    Row {
-        session: request.session.cast_signed(),
-        seq: request.seq.into(),
-        recorded_session: key.0.cast_signed(),
-        recorded_seq: key.1.into(),
-        start_ns: request.start_ns,
-        kind: Some(request.kind.as_str()),
-        shape: request.shape_id.map(u64::cast_signed),
-        sql: request.sql.as_deref().map(|sql| shorten(sql).into()),
-        needed,
-        outcome: Some(request.outcome.as_str()),
-        error_code: request.error_code.as_deref().map(Arc::from),
-        duration_ns: number(request.duration_ns),
-        row_count: number(request.rows),
-        affected: number(request.affected),
-        late: request.late_cause == Some(LateCause::ReplayerLate),
-        ..Row::default()
     }
 }

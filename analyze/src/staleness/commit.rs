@@ -38,6 +38,8 @@ pub struct Commit {
     pub place: Place,
     /// The client session, where it is known.
     pub session: Option<u64>,
+    /// The user behind it, where a tag tells.
+    pub client: Option<Arc<str>>,
     /// The recorded requests that wrote, by session and seq: what makes it the same commit in both runs.
     pub writes: Vec<(u64, u32)>,
     /// What it changed: of the tables that it wrote, those that the server does not say to be unchanged. A write without effect
@@ -54,6 +56,8 @@ pub struct Commit {
 struct Entry {
     commit: Arc<Commit>,
     history: u64,
+    /// End of the last commit up to this one that changed the table.
+    newest_ns: Option<i64>,
 }
 
 /// What is left of a commit that every replica has, while an answer may show the state before it.
@@ -63,6 +67,7 @@ struct Past {
     end_ns: i64,
     session: Option<u64>,
     history: u64,
+    newest_ns: Option<i64>,
 }
 
 /// Commits on one table, by their end.
@@ -70,6 +75,8 @@ struct Past {
 struct Table {
     /// Digest of what was forgotten, and of all when nothing is kept.
     forgotten: u64,
+    /// End of the last forgotten commit that changed the table.
+    forgotten_newest_ns: Option<i64>,
     past: VecDeque<Past>,
     settled: VecDeque<Entry>,
     recent: BTreeMap<(i64, u64), Arc<Commit>>,
@@ -105,23 +112,25 @@ impl Commits {
 
     /// Nothing that ends before this time will be pushed any more: the order up to it is final.
     pub fn settle(&mut self, before_ns: i64) {
-        for table in self.tables.values_mut().chain([&mut self.any]) {
-            table.settle(before_ns);
+        for (name, table) in &mut self.tables {
+            table.settle(before_ns, Some(name));
         }
+        self.any.settle(before_ns, None);
     }
 
     /// Forgets settled commits that ended before this time and of which `applied` says that every replica has them. Of those
     /// that ended after `shown_ns`, history and concurrency can still be asked for.
     pub fn forget(&mut self, before_ns: i64, shown_ns: i64, applied: impl Fn(&Commit) -> bool) {
         for table in self.tables.values_mut().chain([&mut self.any]) {
-            while let Some(Entry { commit, history }) =
+            while let Some(Entry { commit, history, newest_ns }) =
                 table.settled.pop_front_if(|entry| entry.commit.place.end_ns < before_ns && applied(&entry.commit))
             {
                 let Place { start_ns, end_ns, .. } = commit.place;
-                table.past.push_back(Past { start_ns, end_ns, session: commit.session, history });
+                table.past.push_back(Past { start_ns, end_ns, session: commit.session, history, newest_ns });
             }
             while let Some(past) = table.past.pop_front_if(|past| past.end_ns < shown_ns) {
                 table.forgotten = past.history;
+                table.forgotten_newest_ns = past.newest_ns;
             }
         }
     }
@@ -135,6 +144,11 @@ impl Commits {
         };
         // A sum, because the order in which the tables are looked at means nothing.
         self.of(scope).map(of_table).fold(mix(self.any.history(before_ns), 0), u64::wrapping_add)
+    }
+
+    /// End of the newest commit that changed these tables and ended before this time.
+    pub fn newest(&self, scope: &Scope, before_ns: i64) -> Option<i64> {
+        self.each(scope).filter_map(|table| table.newest(before_ns)).max()
     }
 
     /// True when another session's commit on these tables was under way between these times.
@@ -168,7 +182,8 @@ impl Commits {
 }
 
 impl Table {
-    fn settle(&mut self, before_ns: i64) {
+    /// The table's name; `None` for commits whose tables are not known.
+    fn settle(&mut self, before_ns: i64, name: Option<&Arc<str>>) {
         while let Some(first) = self.recent.first_entry() {
             if first.key().0 >= before_ns {
                 break;
@@ -178,13 +193,32 @@ impl Table {
             for &(session, seq) in &commit.writes {
                 history = mix(history, mix(session, u64::from(seq)));
             }
-            self.settled.push_back(Entry { commit, history });
+            let changed = match (&commit.changed, name) {
+                (Scope::Tables(tables), Some(name)) => tables.contains(name),
+                (changed, _) => !changed.is_empty(),
+            };
+            let before = self.settled.back().map_or_else(|| self.past_newest(), |entry| entry.newest_ns);
+            let newest_ns = if changed { Some(commit.place.end_ns).max(before) } else { before };
+            self.settled.push_back(Entry { commit, history, newest_ns });
         }
     }
 
     /// Digest of everything that is not settled any more.
     fn past(&self) -> u64 {
         self.past.back().map_or(self.forgotten, |past| past.history)
+    }
+
+    fn past_newest(&self) -> Option<i64> {
+        self.past.back().map_or(self.forgotten_newest_ns, |past| past.newest_ns)
+    }
+
+    fn newest(&self, before_ns: i64) -> Option<i64> {
+        let settled = self.settled.partition_point(|entry| entry.commit.place.end_ns < before_ns);
+        if let Some(entry) = settled.checked_sub(1).and_then(|at| self.settled.get(at)) {
+            return entry.newest_ns;
+        }
+        let past = self.past.partition_point(|past| past.end_ns < before_ns);
+        past.checked_sub(1).and_then(|at| self.past.get(at)).map_or(self.forgotten_newest_ns, |past| past.newest_ns)
     }
 
     fn history(&self, before_ns: i64) -> u64 {

@@ -13,5 +13,5 @@ mod position;
 mod verdict;
 
 pub use commit::{Commit, Commits, Scope};
-pub use position::{Applied, Positions};
+pub use position::{Applied, Place, Positions};
 pub use verdict::{Missed, Read, Staleness, judge};

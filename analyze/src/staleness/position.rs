@@ -44,6 +44,16 @@ struct Sample {
     replay_ns: Option<i64>,
 }
 
+impl Sample {
+    /// Whether a replica had applied the commit.
+    fn shows(&self, commit: &Place) -> bool {
+        let by_lsn = self.replay_lsn.zip(commit.by_lsn).is_some_and(|(replayed, lsn)| replayed >= lsn);
+        // A later commit took its timestamp after this one had ended, so it is behind it in the log.
+        let by_time = self.replay_ns.is_some_and(|replayed| replayed >= commit.end_ns);
+        self.role == Role::Replica && (by_lsn || by_time)
+    }
+}
+
 /// Every sample of a run, by node. Ten minutes at one sample in 10 ms are 60,000 samples of a node, 4 MB.
 #[derive(Clone, Debug, Default)]
 pub struct Positions {
@@ -79,16 +89,30 @@ impl Positions {
         }
     }
 
+    /// From when on `node` is known to have the commit, looking from `from_ns` on: that time itself where it had it before. `None` where
+    /// no sample shows it.
+    pub fn applied_at(&self, node: &str, commit: &Place, from_ns: i64) -> Option<i64> {
+        if self.before(node, from_ns).is_some_and(|sample| sample.shows(commit)) {
+            return Some(from_ns);
+        }
+        let samples = self.nodes.get(node)?;
+        let start = samples.partition_point(|sample| sample.to_ns <= from_ns);
+        // What was applied stays applied, so that the samples are in order.
+        let later = samples.get(start..)?;
+        let first = later.get(later.partition_point(|sample| !sample.shows(commit)))?;
+        Some(first.to_ns)
+    }
+
+    /// When the last sample of `node` was complete.
+    pub fn last_ns(&self, node: &str) -> Option<i64> {
+        self.nodes.get(node)?.last().map(|sample| sample.to_ns)
+    }
+
     /// Whether `node` had applied the commit when it executed something from `start_ns` to `end_ns`.
     pub fn applied(&self, node: &str, commit: &Place, start_ns: i64, end_ns: i64) -> Applied {
         let was_replica = |sample: &Sample| sample.role == Role::Replica;
-        if let Some(before) = self.before(node, start_ns).filter(was_replica) {
-            let by_lsn = before.replay_lsn.zip(commit.by_lsn).is_some_and(|(replayed, lsn)| replayed >= lsn);
-            // A later commit took its timestamp after this one had ended, so it is behind it in the log.
-            let by_time = before.replay_ns.is_some_and(|replayed| replayed >= commit.end_ns);
-            if by_lsn || by_time {
-                return Applied::Yes;
-            }
+        if self.before(node, start_ns).is_some_and(|before| before.shows(commit)) {
+            return Applied::Yes;
         }
         if let Some(after) = self.after(node, end_ns).filter(was_replica) {
             let by_lsn = after.replay_lsn.zip(commit.after_lsn).is_some_and(|(replayed, lsn)| replayed <= lsn);

@@ -12,6 +12,8 @@ pub struct Read<'a> {
     pub node: &'a str,
     /// The client session.
     pub session: u64,
+    /// The user behind it, where a tag tells.
+    pub client: Option<&'a str>,
     /// The tables that it reads.
     pub scope: &'a Scope,
     /// When the client sent it: commits that had ended before then should show.
@@ -42,6 +44,8 @@ pub struct Missed {
     pub uncertainty_ns: u64,
     /// True when a write of the same session was missed.
     pub own: bool,
+    /// True when a write of the same user was missed, in another session.
+    pub same_client: bool,
     /// True when the tables of a missed write are not known.
     pub any_table: bool,
     /// The statement that wrote: the session's own if there is one, else the oldest.
@@ -65,13 +69,14 @@ pub fn judge(read: &Read<'_>, commits: &Commits, positions: &Positions) -> Stale
                     lag_ns: 0,
                     uncertainty_ns: 0,
                     own: false,
+                    same_client: false,
                     any_table: true,
                     sql: commit.sql.clone(),
                 });
                 if lag_ns >= missed.lag_ns {
                     missed.lag_ns = lag_ns;
                     missed.uncertainty_ns = interval_ns.max(commit_ns);
-                    if !missed.own {
+                    if !missed.own && !missed.same_client {
                         missed.sql = commit.sql.clone();
                     }
                 }
@@ -79,6 +84,11 @@ pub fn judge(read: &Read<'_>, commits: &Commits, positions: &Positions) -> Stale
                     missed.own = true;
                     missed.sql = commit.sql.clone();
                 }
+                let client = read.client.is_some() && commit.client.as_deref() == read.client;
+                if client && !own && !missed.own && !missed.same_client {
+                    missed.sql = commit.sql.clone();
+                }
+                missed.same_client |= client && !own;
                 missed.any_table &= commit.any_table;
             }
         }

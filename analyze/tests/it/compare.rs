@@ -387,7 +387,15 @@ fn the_recording_can_be_the_baseline() {
     let (recording, candidate) = (dir.path().join("recording"), dir.path().join("run"));
     scenario(CLEAN).write_recording(&recording);
     scenario(&with_positions(CLEAN)).write(&candidate);
-    let options = Options { baseline: recording, candidate, memory: 256 << 20, fixture: None, requests: None };
+    let options = Options {
+        baseline: recording,
+        candidate,
+        memory: 256 << 20,
+        fixture: None,
+        client_tag: None,
+        noise: Default::default(),
+        requests: None,
+    };
     let found = compare(&options).unwrap();
     assert!(!found.baseline.run.has_evidence);
     assert!(found.baseline.grid.cells.is_empty());

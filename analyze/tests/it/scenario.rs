@@ -334,6 +334,8 @@ pub fn compared(baseline: &Scenario, candidate: &Scenario) -> Result<Comparison,
         candidate: dir.path().join("candidate"),
         memory: 256 << 20,
         fixture: None,
+        client_tag: None,
+        noise: Default::default(),
         requests: None,
     };
     baseline.write(&options.baseline);

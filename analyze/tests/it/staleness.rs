@@ -44,6 +44,7 @@ impl History {
         let commit = Commit {
             place: self.positions.place("primary", ms(start), ms(end)),
             session: Some(session),
+            client: None,
             writes: vec![(session, self.number)],
             changed: scope.clone(),
             any_table: names.is_empty(),
@@ -56,8 +57,8 @@ impl History {
 
     fn read(&self, session: u64, table: &str, start: &str, end: &str) -> Staleness {
         let scope = tables(&[table]);
-        let read =
-            Read { node: "standby", session, scope: &scope, sent_ns: ms(start), start_ns: ms(start), end_ns: ms(end) };
+        let (start_ns, end_ns) = (ms(start), ms(end));
+        let read = Read { node: "standby", session, client: None, scope: &scope, sent_ns: start_ns, start_ns, end_ns };
         judge(&read, &self.commits, &self.positions)
     }
 }

@@ -65,7 +65,15 @@ fn latencies_do_not_compare_with_those_of_the_recording() {
     let (baseline, candidate) = (dir.path().join("window"), dir.path().join("run"));
     scenario(&reads(false)).write_recording(&baseline);
     scenario(&reads(true)).write(&candidate);
-    let options = Options { baseline, candidate, memory: 256 << 20, fixture: None, requests: None };
+    let options = Options {
+        baseline,
+        candidate,
+        memory: 256 << 20,
+        fixture: None,
+        client_tag: None,
+        noise: Default::default(),
+        requests: None,
+    };
     let found = compare(&options).unwrap();
     assert!(!found.metrics.keys().any(|name| name.contains("latency_delta") || name.ends_with("latency_ms_delta")));
     let verdict = verdict(&found, "p99_read_latency_delta_pct: '< 10'");

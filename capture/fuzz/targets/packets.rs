@@ -1,5 +1,5 @@
-//! Any bytes as a capture file: every packet of it is used or counted, and nothing panics. The first byte chooses the format's
-//! beginning, so that the fuzzer need not find it.
+//! Any bytes as a capture file: every packet and every byte of payload is used or counted, and nothing panics. The first byte
+//! chooses the format's beginning, so that the fuzzer need not find it.
 
 #![no_main]
 
@@ -36,6 +36,7 @@ fuzz_target!(|data: &[u8]| {
         let lost = losses.iter().filter(|(loss, _)| loss.unit() == "packets" && *loss != Loss::KernelDropped);
         let statistics = assembler.statistics();
         assert_eq!(statistics.packets, statistics.used + lost.map(|(_, packets)| packets).sum::<u64>());
+        assert_eq!(statistics.contradiction(), None);
         if first % 3 == 0 && ended.is_ok() {
             let passed = losses.get(Loss::TruncatedFile) + losses.get(Loss::DamagedFile);
             assert_eq!(24 + 16 * statistics.packets + statistics.bytes + passed, (start.len() + rest.len()) as u64);

@@ -1,5 +1,5 @@
-//! Frames of any content: link types, tunnels, fragments and TCP segments, with times that go anywhere. Every packet is used or
-//! counted, and the bytes that a decoder is told of stand in the order of their numbers.
+//! Frames of any content: link types, tunnels, fragments and TCP segments, with times that go anywhere. Every packet and every
+//! byte of payload is used or counted, and the bytes that a decoder is told of stand in the order of their numbers.
 //!
 //! The input is a row of frames: link type (a choice), time step (signed, milliseconds), cut (bytes that are not captured),
 //! length, bytes.
@@ -31,6 +31,7 @@ fuzz_target!(|data: &[u8]| {
         let lost = losses.iter().filter(|(loss, _)| loss.unit() == "packets" && *loss != Loss::KernelDropped);
         let statistics = assembler.statistics();
         assert_eq!(statistics.packets, statistics.used + lost.map(|(_, packets)| packets).sum::<u64>());
+        assert_eq!(statistics.contradiction(), None);
         assert!(out.iter().all(|request| request.session < statistics.sessions));
     }
 });

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use splitproof_capture::log::{Format as LogFormat, Prefix, Zone};
-use splitproof_capture::packets::PortOption;
+use splitproof_capture::packets::{InvalidTunnel, PortOption, Tunnel};
 
 /// Record what clients ask a database server, when, and what came back
 #[derive(Debug, Parser)]
@@ -35,6 +35,7 @@ Example:
   splitproof-capture live -i eth0 --port 5432=postgresql --for 10m -o window.trace
   splitproof-capture live -i eth0 --port 3306=mysql --for 10m -o window.trace
 
+  splitproof-capture live -i eth0 --tunnels vxlan -o window.trace    # mirrored by a cloud
   splitproof-capture live -i eth0 --rotate 10m --min-free 5G --sample-sessions 0.1 -o traces
 
 Ctrl-C, SIGTERM or SIGHUP ends the recording and leaves a readable trace.";
@@ -104,6 +105,9 @@ pub enum Command {
         /// See packets for other machines too, as on a mirror port
         #[arg(long)]
         promiscuous: bool,
+        /// Let packets of these tunnels pass, too, whatever is in them: vxlan, geneve, gre (and ERSPAN), ipip, mpls, pppoe, or all
+        #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = tunnels)]
+        tunnels: Vec<Tunnels>,
         /// Secrets of TLS sessions, which a client or server writes for SSLKEYLOGFILE meanwhile; repeat for several
         #[arg(long = "keylog", value_name = "FILE")]
         key_logs: Vec<PathBuf>,
@@ -289,6 +293,17 @@ pub enum Format {
     Text,
     /// For programs
     Json,
+}
+
+/// One or all.
+pub type Tunnels = &'static [Tunnel];
+
+fn tunnels(name: &str) -> Result<Tunnels, InvalidTunnel> {
+    if name == "all" {
+        return Ok(Tunnel::ALL);
+    }
+    let tunnel: Tunnel = name.parse()?;
+    Ok(Tunnel::ALL.iter().position(|other| *other == tunnel).map_or(&[], |at| &Tunnel::ALL[at..=at]))
 }
 
 /// The names of the log formats.

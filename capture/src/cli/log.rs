@@ -12,14 +12,14 @@ use super::progress::Progress;
 use super::redact::left_out;
 use super::series::{Rotation, Series};
 use super::sink::Watched;
-use super::stop;
+use super::stop::{self, STOPPED};
 use super::summary::{Summary, moment};
 
 /// Records until the files end or until told to stop, and prints the summary.
 pub fn run(plan: Log) -> anyhow::Result<Done> {
     let Log { source, output } = plan;
     // Before the old trace is replaced: a wrong file name must not cost it.
-    source.check()?;
+    let has_end = source.check()?.is_some();
     let stop = stop::on_signals()?;
     let engine = source.format.engine();
     let inputs = source.files.iter().map(|file| file.display().to_string()).collect();
@@ -33,9 +33,10 @@ pub fn run(plan: Log) -> anyhow::Result<Done> {
     let show = move |state: splitproof_capture::log::Progress<'_>| progress.log(state);
     let control = Control { stop: Some(stop), progress: Some(Box::new(show)) };
     let ended = source.run(&shared, &mut sink, control)?;
-    let (manifest, _) = sink.finish(&ended.losses)?;
+    let (manifest, _) = sink.finish(&ended.losses, has_end && ended.stopped)?;
 
     let mut problems = problems(&source, &ended, &manifest);
+    problems.extend(manifest.stopped.then(|| STOPPED.to_owned()));
     problems.extend(left_out(&manifest));
     Summary::new(&output.dir, &manifest, &problems).log(&ended).print(output.json)?;
     Ok(Done::from_problems(&problems))

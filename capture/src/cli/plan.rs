@@ -124,9 +124,21 @@ impl TryFrom<Flags> for Plan {
                 long: Long::default(),
                 output: output.try_into()?,
             }),
-            Command::Live { interface, buffer, promiscuous, key_logs, sample_sessions, ports, time, long, output } => {
+            Command::Live {
+                interface,
+                buffer,
+                promiscuous,
+                tunnels,
+                key_logs,
+                sample_sessions,
+                ports,
+                time,
+                long,
+                output,
+            } => {
+                let (buffer, tunnels) = (buffer << 20, tunnels.concat());
                 Plan::Record(Record {
-                    source: Source::Live(Live { buffer: buffer << 20, promiscuous, ..Live::new(interface) }),
+                    source: Source::Live(Live { buffer, promiscuous, tunnels, ..Live::new(interface) }),
                     key_logs,
                     ports: ports.try_into()?,
                     duration: duration(&time)?,

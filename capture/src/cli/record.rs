@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Ports, Source, Statistics};
+use splitproof_capture::packets::{Assembler, Control, Ended, Limits, Open, Ports, Reason, Source, Statistics};
 use splitproof_capture::session::{self, Sampling, Shared};
 use splitproof_capture::tls::KeyLog;
 use splitproof_capture::trace::{Engine, Loss, Manifest, Options};
@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::redact::left_out;
 use super::series::Series;
 use super::sink::{Deciding, Watched};
-use super::stop;
+use super::stop::{self, STOPPED};
 use super::summary::{Summary, moment};
 use super::watch::{Cpu, Watch};
 
@@ -29,7 +29,7 @@ pub const ENCRYPTED: &str = "the sessions are encrypted: record where they are n
 pub fn run(plan: Record) -> anyhow::Result<Done> {
     let Record { source, key_logs, ports, duration, sampling, long, output } = plan;
     // Before the old trace is replaced: a wrong file name must not cost it.
-    source.check()?;
+    let has_end = source.check()?.is_some();
     let keys = KeyLog::default();
     for path in &key_logs {
         match source {
@@ -60,7 +60,6 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         progress = progress.with(status);
         watched = watched.watching(watch);
     }
-    let shared = Arc::clone(&decided);
     let mut sink = Deciding { watched, decided, told: false };
     let mut assembler = Assembler::new(ports, Limits::default(), open);
     let ended = {
@@ -79,14 +78,16 @@ pub fn run(plan: Record) -> anyhow::Result<Done> {
         ended
     };
     let budget = ended_by.is_some().then(|| cpu.budget());
-    let (manifest, traces) = sink.watched.finish(&assembler.losses())?;
+    // An interface and a pipe are read until somebody says that it is enough; a file has an end.
+    let stopped = has_end && ended.reason == Reason::Stopped;
+    let (manifest, traces) = sink.watched.finish(&assembler.losses(), stopped)?;
 
     let mut problems = problems(&ended, &manifest, assembler.statistics());
+    problems.extend(manifest.stopped.then(|| STOPPED.to_owned()));
     problems.extend(left_out(&manifest));
     problems.extend(ended_by.and_then(|why| why.get().cloned()));
-    let encrypted = shared.get().map(Shared::encrypted).unwrap_or_default();
     let mut summary = Summary::new(&output.dir, &manifest, &problems).packets(assembler.statistics());
-    summary = summary.encrypted(&encrypted).traces(rotates.then_some(traces));
+    summary = summary.traces(rotates.then_some(traces));
     if let Some(budget) = budget {
         summary = summary.cpu(budget);
     }
@@ -129,6 +130,7 @@ fn problems(ended: &Ended, manifest: &Manifest, statistics: &Statistics) -> Vec<
             moment(overlap.before_ns)
         ));
     }
+    problems.extend(statistics.contradiction().map(|what| format!("the counts do not agree: {what}")));
     let losses = &manifest.table.losses;
     let others = losses.get(Loss::OtherEngine);
     if others > 0 {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use splitproof_capture::sql;
 use splitproof_capture::trace::{
-    Engine, Error, Existing, Kind, Losses, Manifest, Options, Request, Shape, Sink, Table, Window, Writer,
+    Encrypted, Engine, Error, Existing, Kind, Losses, Manifest, Options, Request, Shape, Sink, Table, Window, Writer,
 };
 
 /// When a new trace begins.
@@ -36,6 +36,15 @@ impl Rotation {
     }
 }
 
+/// What could not be recorded so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost<'a> {
+    /// How much, by reason.
+    pub losses: &'a Losses,
+    /// The sessions that are encrypted.
+    pub encrypted: &'a [Encrypted],
+}
+
 /// Writes one trace, or one after another.
 pub struct Series {
     root: PathBuf,
@@ -46,6 +55,8 @@ pub struct Series {
     number: u32,
     /// What was lost before the current trace.
     before: Losses,
+    /// Sessions that were encrypted before it.
+    encrypted_before: Vec<Encrypted>,
     /// Sessions that began in the current trace.
     here: HashSet<u64>,
     /// All sessions, where there are several traces.
@@ -72,6 +83,7 @@ impl Series {
             began: Instant::now(),
             number: 0,
             before: Losses::default(),
+            encrypted_before: Vec::new(),
             here: HashSet::new(),
             sessions: HashSet::new(),
             counts: HashMap::new(),
@@ -111,25 +123,31 @@ impl Series {
     }
 
     /// Notes what was lost so far, and begins the next trace where it is time. `shapes` are those seen so far.
-    pub fn tick(&mut self, losses: &Losses, shapes: impl FnOnce() -> Vec<sql::Shape>) -> Result<(), Error> {
-        let own = losses.since(&self.before);
+    pub fn tick(&mut self, lost: Lost<'_>, shapes: impl FnOnce() -> Vec<sql::Shape>) -> Result<(), Error> {
+        let own = self.note(lost);
         self.writer.losses(&own);
         let due = !self.rotation.is_none() && self.rotation.is_due(self.began.elapsed(), self.writer.written());
-        if due && !self.writer.failed() { self.rotate(losses, shapes()) } else { Ok(()) }
+        if due && !self.writer.failed() { self.rotate(lost, shapes()) } else { Ok(()) }
     }
 
-    fn rotate(&mut self, losses: &Losses, shapes: Vec<sql::Shape>) -> Result<(), Error> {
+    /// Notes what the current trace lost, and tells it.
+    fn note(&self, lost: Lost<'_>) -> Losses {
+        self.writer.encrypted(Encrypted::since(lost.encrypted, &self.encrypted_before));
+        lost.losses.since(&self.before)
+    }
+
+    fn rotate(&mut self, lost: Lost<'_>, shapes: Vec<sql::Shape>) -> Result<(), Error> {
         self.number += 1;
         let dir = self.root.join(format!("{:05}", self.number));
         let options = Options { existing: Existing::Refuse, ..self.options.clone() };
         let writer = std::mem::replace(&mut self.writer, Writer::create(dir, options)?);
-        let (own, shapes) = (losses.since(&self.before), self.shapes_of(shapes));
+        let (own, shapes) = (lost.losses.since(&self.before), self.shapes_of(shapes));
         // Finding the facts of the shapes takes a while, in which the source must not wait.
         self.closing.push(std::thread::spawn(move || {
             writer.shapes(Shape::collected(&shapes))?;
             writer.finish(&own)
         }));
-        self.before = losses.clone();
+        (self.before, self.encrypted_before) = (lost.losses.clone(), lost.encrypted.to_vec());
         self.began = Instant::now();
         self.here.clear();
         self.collect(false)
@@ -158,15 +176,19 @@ impl Series {
         Ok(())
     }
 
-    /// Ends the last trace. Tells what all of them hold together, and how many there are.
-    pub fn finish(mut self, losses: &Losses, shapes: Vec<sql::Shape>) -> Result<(Manifest, u64), Error> {
+    /// Ends the last trace. Tells what all of them hold together, and how many there are. `stopped`: there was more to read.
+    pub fn finish(mut self, lost: Lost<'_>, shapes: Vec<sql::Shape>, stopped: bool) -> Result<(Manifest, u64), Error> {
         self.collect(true)?;
         let shapes = self.shapes_of(shapes);
         self.writer.shapes(Shape::collected(&shapes))?;
-        let mut manifest = self.writer.finish(&losses.since(&self.before))?;
+        if stopped {
+            self.writer.stopped();
+        }
+        let own = self.note(lost);
+        let mut manifest = self.writer.finish(&own)?;
         let traces = 1 + self.closed.len() as u64;
         manifest.table = self.closed.iter().map(|manifest| &manifest.table).fold(manifest.table, together);
-        manifest.table.losses = losses.clone();
+        (manifest.table.losses, manifest.encrypted) = (lost.losses.clone(), lost.encrypted.to_vec());
         if traces > 1 {
             manifest.table.sessions = self.sessions.len() as u64;
         }
@@ -203,6 +225,10 @@ mod tests {
             Series::create(root.clone(), Options::new(Engine::Postgresql, "live"), rotation).expect("creates");
         let mut shapes = Shapes::new(Dialect::Postgresql);
         let mut losses = Losses::default();
+        let encrypted = |sessions: u32| {
+            let (server, encryption, reason) = ("db:5432".into(), "TLS 1.3".into(), "there is no key log".into());
+            vec![Encrypted { server, sessions: sessions.into(), encryption, reason }]
+        };
         for part in 0..3_u32 {
             let sql = format!("SELECT column{part} FROM t");
             let row = Request {
@@ -213,10 +239,13 @@ mod tests {
             series.request(row);
             losses.add(Loss::Gap, 10);
             if part < 2 {
-                series.tick(&losses, || shapes.iter().cloned().collect()).expect("rotates");
+                let lost = Lost { losses: &losses, encrypted: &encrypted(part + 1) };
+                series.tick(lost, || shapes.iter().cloned().collect()).expect("rotates");
             }
         }
-        let (all, traces) = series.finish(&losses, shapes.iter().cloned().collect()).expect("finishes");
+        let lost = Lost { losses: &losses, encrypted: &encrypted(3) };
+        let (all, traces) = series.finish(lost, shapes.iter().cloned().collect(), false).expect("finishes");
+        assert_eq!(all.encrypted, encrypted(3));
         assert_eq!((all.table.requests, all.table.sessions, traces, all.table.losses.get(Loss::Gap)), (3, 1, 3, 30));
         for part in 0..3 {
             let reader = Reader::open(root.join(format!("0000{part}"))).expect("opens");
@@ -224,6 +253,7 @@ mod tests {
             let shapes = reader.shapes().expect("reads");
             assert!(reader.manifest().complete);
             assert_eq!(reader.manifest().table.losses.get(Loss::Gap), 10, "each trace has its own losses");
+            assert_eq!(reader.manifest().encrypted, encrypted(1), "and its own encrypted sessions");
             assert_eq!((rows.len(), shapes.len(), shapes[0].count), (1, 1, 1));
             assert_eq!(rows[0].joined_midway, part > 0);
             assert!(shapes[0].sample.contains(&format!("column{part}")), "{shapes:?}");

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use splitproof_capture::redact::{Key, Redactor};
 use splitproof_capture::session::Shared;
 use splitproof_capture::sql;
-use splitproof_capture::trace::{Engine, Error, Losses, Manifest, Request, Sink};
+use splitproof_capture::trace::{Encrypted, Engine, Error, Losses, Manifest, Request, Sink};
 
-use super::series::Series;
+use super::series::{Lost, Series};
 use super::watch::Watch;
 
 /// A writer that tells the source to stop when the trace can no longer be written, as on a full disk, and that takes the
@@ -51,14 +51,14 @@ impl Watched {
     }
 
     /// Writes the shapes and ends the trace. Tells what it holds, or what all traces of a series hold together, and how many
-    /// they are.
-    pub fn finish(mut self, losses: &Losses) -> Result<(Manifest, u64), Error> {
+    /// they are. `stopped`: there was more to read.
+    pub fn finish(mut self, losses: &Losses, stopped: bool) -> Result<(Manifest, u64), Error> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
         let shapes = shapes(&self.decided, &mut self.redactor);
         let losses = with_own(losses, &self.redactor);
-        self.series.finish(&losses, shapes)
+        self.series.finish(Lost { losses: &losses, encrypted: &encrypted(&self.decided) }, shapes, stopped)
     }
 }
 
@@ -70,6 +70,11 @@ fn shapes(decided: &OnceLock<Shared>, redactor: &mut Option<Redactor>) -> Vec<sq
         Some(redactor) => redactor.shapes(&shapes),
         None => shapes,
     }
+}
+
+/// The sessions so far that are encrypted.
+fn encrypted(decided: &OnceLock<Shared>) -> Vec<Encrypted> {
+    decided.get().map(Shared::encrypted).unwrap_or_default()
 }
 
 /// What the source lost and what redaction left out.
@@ -95,7 +100,8 @@ impl Sink for Watched {
     fn losses(&mut self, losses: &Losses) {
         let losses = with_own(losses, &self.redactor);
         let (decided, redactor) = (&self.decided, &mut self.redactor);
-        if let Err(failure) = self.series.tick(&losses, || shapes(decided, redactor)) {
+        let lost = Lost { losses: &losses, encrypted: &encrypted(decided) };
+        if let Err(failure) = self.series.tick(lost, || shapes(decided, redactor)) {
             self.failure.get_or_insert(failure);
             self.stop.store(true, Ordering::Relaxed);
         }

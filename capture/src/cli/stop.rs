@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// What the user must know of input that was not read to its end.
+pub const STOPPED: &str = "it was stopped before the end of its files: what follows is not in the trace";
+
 /// A flag that turns true at the first SIGINT, SIGTERM or SIGHUP, so that the recording ends in order. At the second the
 /// program ends at once; what was flushed is readable all the same.
 pub fn on_signals() -> anyhow::Result<Arc<AtomicBool>> {

@@ -7,10 +7,9 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use splitproof_capture::log;
-use splitproof_capture::packets::Statistics;
-use splitproof_capture::session::Encrypted;
+use splitproof_capture::packets::{Counts, Statistics};
 use splitproof_capture::tap::Counters;
-use splitproof_capture::trace::{Losses, Manifest, Window};
+use splitproof_capture::trace::{Encrypted, Losses, Manifest, Window};
 
 use super::watch::Budget;
 
@@ -27,8 +26,8 @@ pub struct Summary<'a> {
     connections: Option<Connections>,
     #[serde(skip_serializing_if = "Option::is_none")]
     entries: Option<Entries>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    encrypted: Vec<EncryptedLine<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    encrypted: &'a [Encrypted],
     /// Traces of a series.
     #[serde(skip_serializing_if = "Option::is_none")]
     traces: Option<u64>,
@@ -40,20 +39,17 @@ pub struct Summary<'a> {
     problems: &'a [String],
 }
 
-/// Sessions that could not be read, because they are encrypted.
-#[derive(Serialize)]
-struct EncryptedLine<'a> {
-    server: &'a str,
-    sessions: u64,
-    encryption: &'a str,
-    reason: &'a str,
-}
-
 /// What was read, when the source is packets.
 #[derive(Serialize)]
 struct Packets {
     read: u64,
     used: u64,
+    /// Of the TCP connections that were asked for: each byte was delivered, cut off, repeated, or came after the end.
+    payload_bytes: u64,
+    delivered_bytes: u64,
+    cut_bytes: u64,
+    repeated_bytes: u64,
+    after_close_bytes: u64,
 }
 
 /// What was relayed, when the source is a tap.
@@ -108,7 +104,7 @@ pub fn loss_lines(losses: &Losses) -> Vec<LossLine> {
 }
 
 impl<'a> Summary<'a> {
-    pub fn new(trace: &'a Path, manifest: &Manifest, problems: &'a [String]) -> Self {
+    pub fn new(trace: &'a Path, manifest: &'a Manifest, problems: &'a [String]) -> Self {
         let table = &manifest.table;
         Summary {
             trace,
@@ -118,7 +114,7 @@ impl<'a> Summary<'a> {
             packets: None,
             connections: None,
             entries: None,
-            encrypted: Vec::new(),
+            encrypted: &manifest.encrypted,
             traces: None,
             cpu: None,
             losses: loss_lines(&table.losses),
@@ -129,7 +125,17 @@ impl<'a> Summary<'a> {
 
     /// Adds what was read.
     pub fn packets(mut self, statistics: &Statistics) -> Self {
-        self.packets = Some(Packets { read: statistics.packets, used: statistics.used });
+        let &Statistics { packets, used, payload_bytes, after_close_bytes, streams, .. } = statistics;
+        let Counts { delivered: delivered_bytes, cut: cut_bytes, repeated: repeated_bytes, .. } = streams;
+        self.packets = Some(Packets {
+            read: packets,
+            used,
+            payload_bytes,
+            delivered_bytes,
+            cut_bytes,
+            repeated_bytes,
+            after_close_bytes,
+        });
         self
     }
 
@@ -145,18 +151,6 @@ impl<'a> Summary<'a> {
         let log::Statistics { entries, opened, joined, made_up, .. } = ended.statistics;
         self.unread = ended.unread.iter().map(Places::of).collect();
         self.entries = Some(Entries { read: entries, used: opened + joined, made_up_requests: made_up });
-        self
-    }
-
-    /// Adds the sessions that could not be read.
-    pub fn encrypted(mut self, sessions: &'a [(Encrypted, u64)]) -> Self {
-        let line = |(session, count): &'a (Encrypted, u64)| EncryptedLine {
-            server: &session.server,
-            sessions: *count,
-            encryption: &session.how,
-            reason: &session.why,
-        };
-        self.encrypted = sessions.iter().map(line).collect();
         self
     }
 
@@ -185,7 +179,11 @@ impl<'a> Summary<'a> {
             }
             write_counts(&mut out, self.window, self.sessions, self.requests)?;
             if let Some(packets) = &self.packets {
-                writeln!(out, "packets   {} read, {} used", packets.read, packets.used)?;
+                let Packets { read, used, payload_bytes, cut_bytes, repeated_bytes, after_close_bytes, .. } = packets;
+                writeln!(out, "packets   {read} read, {used} used")?;
+                let apart =
+                    format!("{repeated_bytes} repeated, {cut_bytes} cut off, {after_close_bytes} after the end");
+                writeln!(out, "payload   {payload_bytes} bytes: {apart}")?;
             }
             if let Some(Connections { accepted, unreachable, broken, client_bytes, server_bytes }) = &self.connections {
                 writeln!(out, "relayed   {accepted} connections ({unreachable} not reachable, {broken} broken)")?;
@@ -199,12 +197,7 @@ impl<'a> Summary<'a> {
                 writeln!(out, "cpu       {cpu_seconds:.2} s in {wall_seconds:.1} s ({percent:.1} % of one core)")?;
             }
             write_losses(&mut out, &self.losses)?;
-            if !self.encrypted.is_empty() {
-                writeln!(out, "encrypted")?;
-            }
-            for EncryptedLine { server, sessions, encryption, reason } in &self.encrypted {
-                writeln!(out, "  {sessions} to {server} ({encryption}): {reason}")?;
-            }
+            write_encrypted(&mut out, self.encrypted)?;
             if !self.unread.is_empty() {
                 writeln!(out, "unread")?;
             }
@@ -301,6 +294,20 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The sessions that could not be read, because they are encrypted.
+pub fn write_encrypted(out: &mut impl Write, sessions: &[Encrypted]) -> std::io::Result<()> {
+    if !sessions.is_empty() {
+        writeln!(out, "encrypted")?;
+    }
+    for Encrypted { server, sessions, encryption, reason } in sessions {
+        let line = format!("{sessions} to {server} ({encryption}): {reason}");
+        for (at, line) in wrapped(&line, WIDTH - 4).iter().enumerate() {
+            writeln!(out, "  {}{line}", if at == 0 { "" } else { "  " })?;
+        }
+    }
+    Ok(())
 }
 
 pub fn write_problems(out: &mut impl Write, problems: &[String]) -> std::io::Result<()> {

@@ -60,7 +60,7 @@ pub fn run(plan: Tap) -> anyhow::Result<Done> {
     })?;
     let Stopped { sink, losses, counters } = stopped.context("the decoder died; what was flushed before is kept")?;
     let budget = cpu.budget();
-    let (manifest, traces) = sink.finish(&losses)?;
+    let (manifest, traces) = sink.finish(&losses, false)?;
 
     let mut problems = problems(&counters, &manifest, &upstream);
     problems.extend(left_out(&manifest));

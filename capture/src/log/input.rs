@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
-use super::Error;
+use super::{Error, Records};
 use crate::clock::Clock;
 use crate::unpack::unpack;
 
@@ -42,6 +42,7 @@ pub(super) struct Input {
     /// Bytes taken from the file, compressed as they may be.
     taken: Rc<Cell<u64>>,
     stop: Option<Arc<AtomicBool>>,
+    stopped: bool,
     /// A line that is not whole in the reader's buffer.
     line: Vec<u8>,
     /// Bytes at the start of the reader's buffer that the last line took.
@@ -54,6 +55,17 @@ pub(super) struct Input {
     returns: bool,
     /// When the file was last written, nanoseconds since 1970 UTC; for other inputs now.
     written_ns: i64,
+}
+
+/// How far an input was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reached {
+    /// Lines.
+    pub lines: u64,
+    /// Bytes of text, unpacked.
+    pub bytes: u64,
+    /// Bytes taken from the file, compressed as they may be.
+    pub taken: u64,
 }
 
 /// A line without its end.
@@ -105,6 +117,7 @@ impl Input {
             reader,
             taken,
             stop,
+            stopped: false,
             line: Vec::new(),
             read: 0,
             lines: 0,
@@ -136,24 +149,14 @@ impl Input {
         self.written_ns
     }
 
-    /// Bytes taken from the file so far, compressed as they may be.
-    pub fn taken(&self) -> u64 {
-        self.taken.get()
+    /// How far it was read.
+    pub fn reached(&self) -> Reached {
+        Reached { lines: self.lines, bytes: self.bytes, taken: self.taken.get() }
     }
 
     /// Whether it was told to stop before its end.
     pub fn is_stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
-    }
-
-    /// Lines so far.
-    pub fn lines(&self) -> u64 {
-        self.lines
-    }
-
-    /// Bytes of text so far, unpacked.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.stopped
     }
 
     /// Why it ended before its end.
@@ -165,7 +168,8 @@ impl Input {
     /// The next bytes, which stay until they are [consumed](Self::consume); none at the end. For formats without lines.
     pub fn fill(&mut self) -> &[u8] {
         self.reader.consume(std::mem::take(&mut self.read));
-        if self.is_over() {
+        self.stopped |= self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if self.stopped || self.damage.is_some() {
             return &[];
         }
         // Not returned at once, since the borrow checker would keep `self` borrowed where it failed.
@@ -182,17 +186,30 @@ impl Input {
         self.bytes += bytes as u64;
     }
 
-    /// The next line; `None` at the end.
-    pub fn line(&mut self) -> Option<Line<'_>> {
+    /// Hands out every line, with how far the file was read in `out`. False where there may be more of the last one: it has no
+    /// end, or the reading was stopped.
+    pub fn each_line(&mut self, out: &mut Records<'_>, mut take: impl FnMut(Line<'_>, &mut Records<'_>)) -> bool {
+        let mut ended = true;
+        while let Some((line, reached)) = self.line() {
+            ended = line.ended;
+            out.reached = reached;
+            take(line, out);
+        }
+        ended && !self.is_stopped()
+    }
+
+    /// The next line, and how far the file was read with it; `None` at the end.
+    fn line(&mut self) -> Option<(Line<'_>, Reached)> {
         if let Some(length) = memchr::memchr(b'\n', self.fill()) {
             // Most lines are whole in the buffer, where they stay until the next one is asked for.
             self.read = length + 1;
             self.bytes += length as u64 + 1;
             self.lines += 1;
+            let reached = self.reached();
             let line = self.reader.fill_buf().ok()?.get(..length)?;
             self.returns = if self.lines == 1 { line.ends_with(b"\r") } else { self.returns };
             let bytes = if self.returns { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
-            return Some(Line { bytes, cut: 0, ended: true });
+            return Some((Line { bytes, cut: 0, ended: true }, reached));
         }
         self.line.clear();
         let mut cut = 0;
@@ -226,11 +243,8 @@ impl Input {
         if self.returns && ended && self.line.ends_with(b"\r") {
             self.line.pop();
         }
-        Some(Line { bytes: &self.line, cut, ended })
-    }
-
-    fn is_over(&self) -> bool {
-        self.damage.is_some() || self.is_stopped()
+        let reached = self.reached();
+        Some((Line { bytes: &self.line, cut, ended }, reached))
     }
 }
 
@@ -280,7 +294,7 @@ mod tests {
     fn lines(bytes: &[u8]) -> (Vec<String>, bool) {
         let mut input = input(bytes).expect("a log");
         let mut lines = Vec::new();
-        while let Some(line) = input.line() {
+        while let Some((line, _)) = input.line() {
             lines.push(String::from_utf8_lossy(line.bytes).into_owned());
         }
         (lines, input.damage().is_some())
@@ -332,9 +346,11 @@ mod tests {
         let mut bytes = vec![b'a'; LINE_LIMIT + 5];
         bytes.extend_from_slice(b"\nb");
         let mut input = input(&bytes).expect("a log");
-        let line = input.line().expect("a line");
+        let (line, _) = input.line().expect("a line");
         assert_eq!((line.bytes.len(), line.cut, line.ended), (LINE_LIMIT, 5, true));
-        assert_eq!(input.line(), Some(Line { bytes: b"b", cut: 0, ended: false }));
+        let (line, reached) = input.line().expect("another line");
+        assert_eq!(line, Line { bytes: b"b", cut: 0, ended: false });
+        assert_eq!((reached.lines, reached.bytes), (2, LINE_LIMIT as u64 + 7));
         assert_eq!(input.line(), None);
     }
 }

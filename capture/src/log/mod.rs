@@ -37,7 +37,7 @@ pub use statistics::Statistics;
 pub use time::Zone;
 pub use unread::Unread;
 
-use input::Input;
+use input::{Input, Line};
 use records::Records;
 
 /// Reads one log format. A reader keeps its state from one file to the next.

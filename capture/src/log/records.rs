@@ -1,9 +1,9 @@
 //! Where a reader accounts for every entry and puts its rows.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::input::Input;
+use super::input::Reached;
 use super::source::Pace;
 use super::unread::Places;
 use super::{Error, Statistics};
@@ -30,22 +30,29 @@ pub(super) struct Records<'a> {
     /// The file at hand, and what places in it are counted in.
     pub path: PathBuf,
     pub unit: &'static str,
+    /// How far it was read.
+    pub reached: Reached,
     /// Where the entry at hand begins.
     pub place: u64,
 }
 
 impl Records<'_> {
     /// An entry was read; `at_ns` is its time, where it has one.
-    pub fn entry(&mut self, input: &Input, at_ns: Option<i64>) {
+    pub fn entry(&mut self, at_ns: Option<i64>) {
         self.statistics.entries += 1;
-        self.place = if self.unit == "byte" { input.bytes() } else { input.lines() };
+        self.place = if self.unit == "byte" { self.reached.bytes } else { self.reached.lines };
         if let Some(at_ns) = at_ns {
             self.first_ns.get_or_insert(at_ns);
             self.statistics.last_ns = self.statistics.last_ns.max(Some(at_ns));
         }
         if self.statistics.entries.is_multiple_of(LOOK_EVERY) {
-            self.pace.look(input.taken(), self.statistics, self.losses, self.sink);
+            self.pace.look(self.reached.taken, self.statistics, self.losses, self.sink);
         }
+    }
+
+    /// Number of the line that was read last.
+    pub fn line(&self) -> u64 {
+        self.reached.lines
     }
 
     /// Where the entry at hand begins, when that is not the line that was read last.
@@ -88,9 +95,9 @@ impl Records<'_> {
         self.sink.request(row);
     }
 
-    /// Something about the contents that the user must know.
-    pub fn problem(&mut self, path: &Path, what: impl Into<String>) {
-        self.damaged.push(Error::Contents { path: path.to_owned(), what: what.into() });
+    /// Something about the contents of the file at hand that the user must know.
+    pub fn problem(&mut self, what: impl Into<String>) {
+        self.damaged.push(Error::Contents { path: self.path.clone(), what: what.into() });
     }
 
     /// Prepares a statement's text for the trace, without passwords, and counts its shape.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use foldhash::fast::RandomState;
 
 use crate::trace::{Kind, Request};
 
@@ -13,7 +14,7 @@ const LIMIT: usize = 50_000;
 /// The sessions of a log by what names them there, each with a reader's own state.
 #[derive(Debug)]
 pub(super) struct Sessions<S> {
-    by_name: HashMap<CompactString, Session<S>>,
+    by_name: HashMap<CompactString, Session<S>, RandomState>,
     limit: usize,
     next: u64,
     now: u64,
@@ -55,7 +56,7 @@ pub(super) fn compact(name: &[u8]) -> CompactString {
 
 impl<S> Default for Sessions<S> {
     fn default() -> Self {
-        Sessions { by_name: HashMap::new(), limit: LIMIT, next: 0, now: 0 }
+        Sessions { by_name: HashMap::default(), limit: LIMIT, next: 0, now: 0 }
     }
 }
 

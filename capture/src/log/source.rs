@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::input::Input;
+use super::input::{Input, Reached};
 use super::records::Records;
 use super::unread::{Places, Unread};
 use super::{Error, Format, Settings, Statistics};
@@ -66,6 +66,8 @@ pub struct Ended {
     pub overlapping: Vec<Overlap>,
     /// Where the entries are that could not be read, file by file.
     pub unread: Vec<Unread>,
+    /// It was told to stop before the end of the last file.
+    pub stopped: bool,
 }
 
 /// A file that begins before an earlier one ends: given in the wrong order, or logs of several servers.
@@ -135,9 +137,11 @@ fn run(
         first_ns: None,
         unread: &mut unread,
         path: PathBuf::new(),
+        reached: Reached::default(),
         unit: format.unit(),
         place: 0,
     };
+    let mut stopped = false;
     for input in inputs {
         let mut input = match input {
             Ok(input) => input,
@@ -149,16 +153,19 @@ fn run(
         let before_ns = records.statistics.last_ns;
         records.first_ns = None;
         records.path = input.path().to_owned();
+        records.reached = input.reached();
         reader.read(&mut input, &mut records);
-        records.statistics.lines += input.lines();
-        records.pace.next_file(input.taken());
+        let read = input.reached();
+        records.statistics.lines += read.lines;
+        records.pace.next_file(read.taken);
+        stopped |= input.is_stopped();
         records.statistics.bytes = records.pace.done;
         records.damaged.extend(input.damage());
         records.unread.end_of_file();
         ended.overlapping.extend(overlap(input.path(), records.first_ns, before_ns));
     }
     reader.finish(&mut records);
-    ended.unread = unread.into_all();
+    (ended.unread, ended.stopped) = (unread.into_all(), stopped);
     ended
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::clock::{Clock, Samples};
 use super::rows::Rows;
 use super::sessions::{self, Numbers, Session};
-use crate::trace::{self, Engine, Existing, Loss, Losses, Manifest, Options, Reader, Shape, Sink, Writer};
+use crate::trace::{self, Encrypted, Engine, Existing, Loss, Losses, Manifest, Options, Reader, Shape, Sink, Writer};
 
 /// What to merge into what.
 #[derive(Clone, Debug)]
@@ -111,6 +111,10 @@ pub fn merge(plan: &Plan) -> Result<Merged, Error> {
     readers.iter().for_each(|reader| losses.merge(&reader.manifest().table.losses));
     losses.add(Loss::Duplicate, rows.duplicates);
     let complete = readers.iter().all(|reader| reader.manifest().complete);
+    writer.encrypted(Encrypted::sum(readers.iter().flat_map(|reader| &reader.manifest().encrypted)));
+    if readers.iter().any(|reader| reader.manifest().stopped) {
+        writer.stopped();
+    }
     let rebuilt = readers.iter().any(|reader| reader.manifest().rebuilt);
     let manifest = writer.finish_like(&losses, complete, rebuilt)?;
     Ok(Merged { manifest, clocks, read: rows.read, duplicates: rows.duplicates, joint_sessions: numbers.joint() })

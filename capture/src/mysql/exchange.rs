@@ -179,6 +179,13 @@ impl Exchange {
         self.columns
     }
 
+    /// True when the next packet of the server, with this payload, is a row by its first byte. [`Exchange::next`] says the
+    /// same of it, and changes nothing; this is for those who have many rows to pass by.
+    #[inline]
+    pub fn is_row(&self, payload: &[u8]) -> bool {
+        matches!(self.state, State::Rows) && payload.first().is_some_and(|&first| first <= self.row)
+    }
+
     /// Says what the next packet of the server is.
     ///
     /// `payload` is the whole payload. Of one that is continued by further packets, the first packet's part will do as well,
@@ -186,10 +193,7 @@ impl Exchange {
     /// then as before.
     #[inline]
     pub fn next<'p>(&mut self, payload: &'p [u8]) -> Result<Answer<'p>, Invalid> {
-        match payload.first() {
-            Some(&first) if matches!(self.state, State::Rows) && first <= self.row => Ok(Answer::Row),
-            first => self.other(first.copied(), payload),
-        }
+        if self.is_row(payload) { Ok(Answer::Row) } else { self.other(payload.first().copied(), payload) }
     }
 
     fn other<'p>(&mut self, first: Option<u8>, payload: &'p [u8]) -> Result<Answer<'p>, Invalid> {

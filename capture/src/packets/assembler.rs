@@ -185,6 +185,7 @@ impl Assembler {
             (None, None) => return Err(Loss::OtherTraffic),
         };
 
+        self.statistics.payload_bytes += u64::from(segment.len());
         if self.flows.len() >= self.limits.connections {
             self.shed(at_ns, out);
         }

@@ -202,7 +202,9 @@ impl Flow {
         if segment.has(flags::ACK) {
             other.acknowledged(at_ns, segment.ack, &mut Feed { client: !from_client, link: &mut self.link, cx });
         }
-        if segment.len() > 0 && !own.finished() {
+        if own.finished() {
+            cx.statistics.after_close_bytes += u64::from(segment.len());
+        } else if segment.len() > 0 {
             let mut feed = Feed { client: from_client, link: &mut self.link, cx };
             own.segment(at_ns, seq, segment.payload, segment.missing, &mut feed);
             if own.buffered() > limits.buffered {
@@ -223,6 +225,7 @@ impl Flow {
             }
         }
         if segment.has(flags::RST) {
+            cx.statistics.after_close_bytes += u64::from(segment.len());
             // A blind reset with a made-up number ends nothing.
             let (own, _) = self.streams.pair(from_client);
             if own.next().is_none_or(|next| seq.wrapping_sub(next).wrapping_add(1) <= FAR) {

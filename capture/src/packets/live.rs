@@ -8,7 +8,8 @@ use std::{
 use pcap::{Active, Capture, Device, Precision, Stat};
 
 use super::{
-    Assembler, Error, Ports,
+    Assembler, Error, Ports, Tunnel,
+    filter::filter,
     source::{Pace, Reason},
 };
 use crate::trace::{Loss, Sink};
@@ -31,12 +32,20 @@ pub struct Live {
     pub snap_length: u32,
     /// Whether to see packets that are not for this machine, as on a mirror port.
     pub promiscuous: bool,
+    /// Tunnels whose packets pass the kernel's filter, whatever is in them.
+    pub tunnels: Vec<Tunnel>,
 }
 
 impl Live {
     /// An interface with a kernel buffer of 64 MiB and whole packets.
     pub fn new(interface: impl Into<String>) -> Self {
-        Live { interface: interface.into(), buffer: 64 << 20, snap_length: 262_144, promiscuous: false }
+        Live {
+            interface: interface.into(),
+            buffer: 64 << 20,
+            snap_length: 262_144,
+            promiscuous: false,
+            tunnels: Vec::new(),
+        }
     }
 
     /// Finds out whether the interface can be captured from.
@@ -101,8 +110,15 @@ impl Live {
             .and_then(Capture::setnonblock)
             .map_err(|error| self.error(&error))?;
         // not every link type can carry VLAN tags, and libpcap refuses a filter that asks for them there
-        let filtered = capture.filter(&ports.filter(true), true);
-        filtered.or_else(|_| capture.filter(&ports.filter(false), true)).map_err(|error| self.error(&error))?;
+        let mut ask = |ethernet| capture.filter(&filter(ports, &self.tunnels, ethernet), true);
+        if let Err(error) = ask(true) {
+            if let Some(tunnel) = self.tunnels.iter().find(|tunnel| tunnel.needs_ethernet()) {
+                let what = format!("{} cannot be told apart there: {}", tunnel.name(), text(&error));
+                let remedy = "capture from an Ethernet interface, or leave it out of --tunnels".to_owned();
+                return Err(Error::Interface { interface: self.interface.clone(), what, remedy });
+            }
+            ask(false).map_err(|error| self.error(&error))?;
+        }
         Error::unless_known(capture.get_datalink(), &self.interface)?;
         Ok(capture)
     }

@@ -9,11 +9,13 @@
 //! - `flow`: one connection, from SYN (or midway) to FIN or RST
 //! - [`Stream`]: one direction of a connection: segments in any order to bytes in order
 //! - [`Ports`]: which server port speaks which protocol; nothing else decides that
+//! - [`Tunnel`]: what an interface lets pass besides them (`filter`)
 //! - [`Statistics`]: the figures of the closing summary
 
 mod assembler;
 mod error;
 mod file;
+mod filter;
 mod flow;
 mod fragments;
 mod ip;
@@ -28,6 +30,7 @@ mod tunnel;
 
 pub use assembler::{Assembler, Limits, Open, sessions};
 pub use error::Error;
+pub use filter::{InvalidTunnel, Tunnel};
 pub use live::Live;
 pub use ports::{InvalidPort, PortOption, Ports};
 pub use source::{Control, Cut, Ended, Progress, Reason, Source};

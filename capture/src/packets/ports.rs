@@ -41,18 +41,9 @@ impl Ports {
         self.0.iter().all(|&(_, engine)| engine == first).then_some(first)
     }
 
-    /// The filter for libpcap that lets these ports through: also behind up to two VLAN tags where the link type can
-    /// carry them, and behind IPv6 extension headers, which a filter cannot follow. Of fragments of TCP in IPv4 those after
-    /// the first pass whatever their port, which only the first tells.
-    pub(super) fn filter(&self, vlan: bool) -> String {
-        let tcp: Vec<String> = self.0.iter().map(|(port, _)| format!("tcp port {port}")).collect();
-        let fragments = "(ip proto 6 and ip[6:2] & 0x1fff != 0)";
-        let extended = "(ip6 and ip6[6] != 6 and ip6[6] != 17 and ip6[6] != 58)";
-        let plain = format!("{} or {fragments} or {extended}", tcp.join(" or "));
-        match vlan {
-            true => format!("({plain}) or (vlan and ({plain} or (vlan and ({plain}))))"),
-            false => plain,
-        }
+    /// The ports.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u16> {
+        self.0.iter().map(|&(port, _)| port)
     }
 }
 
@@ -120,19 +111,9 @@ mod tests {
         let option = |port, engine| PortOption { port, engine };
         let mysql_last = [(6432, Engine::Postgresql), (3306, Engine::Mysql), (6432, Engine::Mysql)];
         let ports: Ports = mysql_last.map(|(port, engine)| option(port, engine)).into();
-        assert_eq!(ports.filter(false).matches("tcp port 6432").count(), 1);
+        assert_eq!(ports.iter().collect::<Vec<_>>(), [3306, 6432]);
         assert_eq!((ports.engine(6432), ports.engine(80)), (Some(Engine::Mysql), None));
         assert_eq!(ports.only_engine(), Some(Engine::Mysql));
         assert_eq!(Ports::default().only_engine(), None);
-    }
-
-    #[test]
-    fn libpcap_takes_the_filter_on_every_link_type_that_is_decoded() {
-        for link in [0, 1, 12, 108, 113, 276] {
-            let dead = pcap::Capture::dead(pcap::Linktype(link)).expect("handle");
-            let ports = Ports::default();
-            let filter = ports.filter(link == 1);
-            dead.compile(&filter, true).unwrap_or_else(|error| panic!("{filter} on {link}: {error}"));
-        }
     }
 }

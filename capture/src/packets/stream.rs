@@ -20,22 +20,28 @@ pub trait Receiver {
     fn gap(&mut self, at_ns: i64, missing: u64);
 }
 
-/// What a stream met so far.
+/// What a stream met so far. Every byte of its segments is there once: `delivered`, `cut`, `repeated`, or still waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// Bytes handed over.
+    pub delivered: u64,
+    /// Bytes that the snap length cut off, which are in gaps.
+    pub cut: u64,
     /// Bytes that had arrived before, or that arrived too late.
     pub repeated: u64,
     /// Segments that arrived before an earlier one.
     pub early: u64,
     /// Gaps.
     pub gaps: u64,
-    /// Bytes in gaps.
+    /// Bytes in gaps: those that were cut off, and those that were in no segment.
     pub gap_bytes: u64,
 }
 
 impl Counts {
     /// Adds those of another stream.
     pub fn merge(&mut self, other: Counts) {
+        self.delivered += other.delivered;
+        self.cut += other.cut;
         self.repeated += other.repeated;
         self.early += other.early;
         self.gaps += other.gaps;
@@ -176,6 +182,8 @@ impl Stream {
     fn deliver(&mut self, at_ns: i64, seq: u32, payload: &[u8], missing: u32, to: &mut impl Receiver) {
         self.last_ns = at_ns;
         self.next = Some(seq.wrapping_add(payload.len() as u32).wrapping_add(missing));
+        self.counts.delivered += payload.len() as u64;
+        self.counts.cut += u64::from(missing);
         if !payload.is_empty() {
             to.bytes(at_ns, payload);
         }
@@ -195,13 +203,17 @@ impl Stream {
         let len = (payload.len() as u32).saturating_add(missing);
         // A keep-alive or a probe of a closed window repeats the last byte, and its content may be garbage.
         let probe = len == 1 && seq != next && self.acked == Some(seq.wrapping_add(1));
-        let behind = ahead(next, seq).max(0).unsigned_abs();
+        // Half of all numbers away is behind as much as ahead. What is not clearly ahead is taken for a repetition: nobody has such
+        // a window, and it would wait forever.
+        let end = u64::from(seq.wrapping_sub(next)) + u64::from(len);
+        let is_ahead = ahead(seq, next) >= 0 && end < 1 << 31;
+        let behind = if is_ahead { 0 } else { next.wrapping_sub(seq) };
         if probe || behind >= len {
             self.counts.repeated += u64::from(len);
             return;
         }
         self.counts.repeated += u64::from(behind);
-        if ahead(seq, next) > 0 {
+        if is_ahead && seq != next {
             self.counts.early += 1;
         }
         self.keep(at_ns, seq, behind, payload, missing);

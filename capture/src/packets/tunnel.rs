@@ -22,8 +22,8 @@ mod protocol {
 }
 
 /// UDP ports: VXLAN as registered, and as Linux had it before.
-const VXLAN: [u16; 2] = [4789, 8472];
-const GENEVE: u16 = 6081;
+pub(super) const VXLAN: [u16; 2] = [4789, 8472];
+pub(super) const GENEVE: u16 = 6081;
 
 /// What ERSPAN calls itself in GRE.
 const ERSPAN: u16 = 0x88be;

@@ -58,6 +58,10 @@ pub fn redact(from: &Path, to: &Path, existing: Existing, key: Key) -> Result<Ma
         let shapes: Vec<Shape> = reader.shapes()?.into_iter().filter_map(|shape| redactor.shape(shape)).collect();
         writer.shapes(shapes)?;
     }
+    writer.encrypted(manifest.encrypted.clone());
+    if manifest.stopped {
+        writer.stopped();
+    }
     let mut losses = manifest.table.losses.clone();
     losses.merge(redactor.losses());
     Ok(writer.finish_like(&losses, manifest.complete, manifest.rebuilt)?)

@@ -39,6 +39,23 @@ pub(super) trait Upgrade {
     /// The session cannot be read.
     fn encrypted(&mut self, how: String, why: String);
 
+    /// Takes what arrived from one side, encrypted or not.
+    #[inline]
+    fn arrived(&mut self, side: Direction, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
+        match self.channel() {
+            None => self.plain(side, at_ns, bytes, out),
+            Some(_) => self.decrypt(side, at_ns, bytes, out),
+        }
+    }
+
+    /// Bytes of one side are missing, encrypted or not.
+    fn lacking(&mut self, side: Direction, at_ns: i64, missing: u64, out: &mut dyn Sink) {
+        match self.channel() {
+            None => self.missing(side, missing, out),
+            Some(_) => self.decrypt_gap(side, at_ns, missing, out),
+        }
+    }
+
     /// Takes bytes that arrived since TLS began.
     fn decrypt(&mut self, side: Direction, at_ns: i64, mut bytes: &[u8], out: &mut dyn Sink) {
         let Some(mut channel) = self.channel().take() else { return };

@@ -6,7 +6,6 @@
 //! - [`Shared`]: what the sessions of one recording have in common
 //! - [`decoder`]: the decoder for an engine: of [`postgresql`] or of [`mysql`]
 //! - `held`, `identity`, `ending`, `encrypted`: what the sessions of both engines do alike
-//! - [`Encrypted`]: what is known of sessions that cannot be read
 
 mod encrypted;
 mod ending;
@@ -23,8 +22,9 @@ use std::sync::Arc;
 use crate::trace::{Engine, Loss, Losses, Sink};
 
 pub use sampling::Sampling;
+use shared::Encryption;
+pub use shared::Shared;
 pub(crate) use shared::Text;
-pub use shared::{Encrypted, Shared};
 
 /// The decoder of a connection to a server of this engine. `session` is its number within the recording. Of a recording
 /// of another engine it is not a part, and is counted.

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::sql::{Dialect, Shapes};
 use crate::tls::KeyLog;
-use crate::trace::Engine;
+use crate::trace::{Encrypted, Engine};
 
 /// Kinds of encrypted sessions that are told apart.
 const KINDS: usize = 1000;
@@ -35,12 +35,12 @@ struct Inner {
     shapes: Mutex<Shapes>,
     cancel_keys: Mutex<HashMap<u64, u64>>,
     key_log: KeyLog,
-    encrypted: Mutex<BTreeMap<Encrypted, u64>>,
+    encrypted: Mutex<BTreeMap<Encryption, u64>>,
 }
 
 /// A kind of session whose content cannot be read, because it is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Encrypted {
+pub(super) struct Encryption {
     /// The server's address and port.
     pub server: Arc<str>,
     /// What is known of the encryption: version, cipher suite, the server's name.
@@ -76,17 +76,23 @@ impl Shared {
     }
 
     /// Notes that a session cannot be read.
-    pub(super) fn is_encrypted(&self, session: Encrypted) {
+    pub(super) fn is_encrypted(&self, session: Encryption) {
         let mut encrypted = lock(&self.0.encrypted);
         // A client chooses the server's name freely.
         let known = encrypted.len() < KINDS || encrypted.contains_key(&session);
-        let session = if known { session } else { Encrypted { how: "of various kinds".to_owned(), ..session } };
+        let session = if known { session } else { Encryption { how: "of various kinds".to_owned(), ..session } };
         *encrypted.entry(session).or_default() += 1;
     }
 
-    /// The sessions that cannot be read, because they are encrypted: which, and how many.
-    pub fn encrypted(&self) -> Vec<(Encrypted, u64)> {
-        lock(&self.0.encrypted).iter().map(|(session, count)| (session.clone(), *count)).collect()
+    /// The sessions that cannot be read, because they are encrypted.
+    pub fn encrypted(&self) -> Vec<Encrypted> {
+        let told = |(Encryption { server, how, why }, &sessions): (&Encryption, &u64)| Encrypted {
+            server: server.to_string(),
+            sessions,
+            encryption: how.clone(),
+            reason: why.clone(),
+        };
+        lock(&self.0.encrypted).iter().map(told).collect()
     }
 
     /// The kind of the servers that the sessions talk to.
@@ -96,7 +102,7 @@ impl Shared {
 
     /// The one copy of a user, database, application or address. Bytes that are not UTF-8 are replaced.
     pub fn intern(&self, name: &[u8]) -> Arc<str> {
-        let name = String::from_utf8_lossy(name);
+        let name = utf8(name);
         let mut names = lock(&self.0.names);
         match names.get(name.as_ref()) {
             Some(known) => Arc::clone(known),
@@ -115,7 +121,7 @@ impl Shared {
 
     /// The same for a session that reads its texts in its own way (`sql_mode`).
     pub(crate) fn text_in(&self, bytes: &[u8], dialect: Dialect) -> Text {
-        let sent = String::from_utf8_lossy(bytes);
+        let sent = utf8(bytes);
         let masked = dialect.mask_password(&sent);
         // The raw bytes of a statement that holds a password would give it away.
         let raw = (matches!(sent, Cow::Owned(_)) && matches!(masked, Cow::Borrowed(_))).then(|| Arc::from(bytes));
@@ -137,6 +143,11 @@ impl Shared {
     pub(super) fn cancel_target(&self, process_id: i32, secret: &[u8]) -> Option<u64> {
         lock(&self.0.cancel_keys).get(&key(process_id, secret)).copied()
     }
+}
+
+/// Text, with U+FFFD in place of what is no UTF-8. Nearly all is, and finding that out is faster than the replacement.
+fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 fn key(process_id: i32, secret: &[u8]) -> u64 {

@@ -190,18 +190,23 @@ impl Side {
         let Some(Search { records }) = self.search else { return Next::Wait };
         let begin = *used;
         let mut at = begin;
+        // The first place where there may be a record that is not whole yet. What looks like one there may be anything, and a
+        // record that opens behind it says so: it is not waited for.
+        let mut incomplete = None;
         loop {
             let bytes = self.held.get(at..).unwrap_or_default();
             if bytes.is_empty() || self.budget == 0 {
-                // Given up, or nothing is left that a record could begin with.
-                *used = self.held.len();
+                // Given up, or all was looked at.
+                let kept = incomplete.filter(|_| self.budget > 0);
+                *used = kept.unwrap_or(self.held.len());
                 return waits(begin, *used);
             }
             let (header, length) = match record::header(bytes) {
                 Ok(Some((header, length))) if self.is_plausible(header[0], length) => (header, length),
                 Ok(None) => {
-                    *used = at;
-                    return waits(begin, at);
+                    incomplete.get_or_insert(at);
+                    at += 1;
+                    continue;
                 }
                 _ => {
                     at += 1;
@@ -209,8 +214,9 @@ impl Side {
                 }
             };
             let Some(body) = bytes.get(HEADER..HEADER + length) else {
-                *used = at;
-                return waits(begin, at);
+                incomplete.get_or_insert(at);
+                at += 1;
+                continue;
             };
             let mut content = std::mem::take(&mut self.content);
             let (found, budget) = self.number(header, body, records, &mut content);

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::encrypted::Encrypted;
 use super::loss::Losses;
 use super::words::words;
 
@@ -42,12 +43,19 @@ pub struct Manifest {
     /// True when the recording ended in order. False while it runs, and for ever when it was killed: then what came
     /// after the last flush is missing.
     pub complete: bool,
+    /// True when it was told to stop before the end of its files, or of what was to be replayed: what comes after is missing, and
+    /// what came before is there. A replay that was stopped is not `complete`. Interfaces, taps and pipes have no end to stop before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
     /// True when this manifest was lost and made again from the files; the loss counters are then unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rebuilt: bool,
     /// The clients' requests.
     #[serde(flatten)]
     pub table: Table,
+    /// Sessions that could not be read, because they are encrypted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub encrypted: Vec<Encrypted>,
     /// In a run: what executed at each node, behind the router.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nodes: BTreeMap<String, Table>,

@@ -1,7 +1,8 @@
 //! The trace: a directory of Parquet files and a manifest that says what clients asked, when, and what came back.
 //!
 //! What it holds: [`Request`] (one row, one thing a client asked for), [`Shape`], [`Position`] (in a run, a sample of a
-//! node's replication position), and [`Manifest`] (`trace.json`) with the [`Losses`]. `docs/trace.md` describes them.
+//! node's replication position), and [`Manifest`] (`trace.json`) with the [`Losses`] and the sessions that are
+//! [`Encrypted`]. `docs/trace.md` describes them.
 //!
 //! - [`Sink`]: where sources put finished requests
 //! - [`Writer`]: the sink that writes a trace directory (`stream.rs`, `age.rs`, `file.rs`)
@@ -12,6 +13,7 @@
 mod age;
 mod column;
 mod directory;
+mod encrypted;
 mod error;
 mod file;
 mod loss;
@@ -29,6 +31,7 @@ mod writer;
 
 pub use column::Column;
 pub use directory::{Existing, Leftover, check_directory};
+pub use encrypted::Encrypted;
 pub use error::Error;
 pub(crate) use file::seal;
 pub use loss::{Loss, Losses};

@@ -1,6 +1,7 @@
 //! One series of Parquet files, filled by a thread of its own.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -24,6 +25,10 @@ const BATCH: usize = 256;
 const BATCH_BYTES: usize = 1 << 18;
 /// Batches that may wait before the source has to: as many rows as a fast source brings while the thread writes a file.
 const QUEUE: usize = 256;
+/// The rows that are left when the source has ended are written into so many files at the same time: its processor is free then.
+const LAST_FILES: usize = 2;
+/// Rows below which they are not divided.
+const LEAST_ROWS: usize = 8192;
 /// Data of one request beyond this is not kept: a column of a file is limited to 2 GiB.
 const MAX_REQUEST_BYTES: usize = 512 << 20;
 
@@ -266,11 +271,11 @@ impl Filler {
             };
             self.collect(batch);
             if self.flush_every.is_some_and(|every| flushed.elapsed() >= every) {
-                self.flush();
+                self.flush(1);
                 flushed = Instant::now();
             }
         }
-        self.flush();
+        self.flush(LAST_FILES);
     }
 
     fn collect(&mut self, batch: Vec<Request>) {
@@ -280,7 +285,7 @@ impl Filler {
         self.batches.push(batch);
         for (row, (key, last_end_ns, bytes)) in places.into_iter().enumerate() {
             if self.order.len() >= self.flush_rows || self.bytes.saturating_add(bytes) > self.flush_bytes {
-                self.flush();
+                self.flush(1);
             }
             self.bytes += bytes;
             self.order.push((key, self.batches.len() as u32 - 1, row as u32));
@@ -289,7 +294,8 @@ impl Filler {
         }
     }
 
-    fn flush(&mut self) {
+    /// Writes what is there into so many files.
+    fn flush(&mut self, files: usize) {
         if self.order.is_empty() {
             self.tell_losses();
             return;
@@ -299,7 +305,7 @@ impl Filler {
         self.bytes = 0;
         // After a failure the rest is taken and let go, so that the source does not block on a full queue.
         if !self.shared.failed()
-            && let Err(error) = self.write(&order)
+            && let Err(error) = self.write(&order, files)
         {
             self.shared.fail(error);
         }
@@ -322,39 +328,75 @@ impl Filler {
         }
     }
 
-    fn write(&mut self, order: &[Place]) -> Result<(), Error> {
-        let name = directory::file_name(&self.stem, self.files);
-        let path = self.shared.dir.join(&name);
-        let row = |&(_, batch, row): &Place| &self.batches[batch as usize][row as usize];
-        let mut durations = order.iter().map(row).flat_map(|row| [row.first_row_ns, row.duration_ns]).flatten();
-        let whole_micros = durations.all(|nanos| nanos % 1000 == 0);
-        let label = Label::new::<Request>(&self.shared.manifest(), whole_micros);
-        let mut file = NewFile::create::<Request>(&path, &label)?;
-        let keys: Vec<Key> = order.iter().map(|&(key, ..)| key).collect();
-        let mut groups = Vec::new();
-        for group in self.ages.split(&keys) {
-            let (first, last) = (keys[group.start].0, keys[group.end - 1].0);
-            groups.push(Group { rows: group.len() as u64, first_start_ns: first, last_start_ns: last });
-            for places in order[group].chunks(CHUNK) {
-                for place in places {
-                    row(place).append(&mut self.builders);
-                }
-                file.rows::<Request>(Request::finish(&mut self.builders))?;
-            }
-            file.end_group()?;
-        }
-        let Seal { bytes, digest } = file.finish()?;
-        self.ages.push(&keys);
-        self.files += 1;
+    /// Writes these rows into so many files, at the same time, or into fewer where they are few.
+    fn write(&mut self, order: &[Place], files: usize) -> Result<(), Error> {
+        let least = order.len().div_ceil(files.max(1)).max(LEAST_ROWS);
+        let parts: Vec<Part<'_>> = order.chunks(least).map(|order| self.part(order)).collect();
+        let (builders, batches, shared) = (&mut self.builders, &self.batches, &*self.shared);
+        let written: Vec<Result<File, Error>> = std::thread::scope(|scope| {
+            let mut parts = parts.into_iter();
+            let first = parts.next();
+            let others: Vec<_> =
+                parts.map(|part| scope.spawn(move || part.write(batches, &mut Request::builders(), shared))).collect();
+            let first = first.map(|part| part.write(batches, builders, shared));
+            let died = |_| Err(Error::WriterDied { dir: shared.dir.clone() });
+            first.into_iter().chain(others.into_iter().map(|other| other.join().unwrap_or_else(died))).collect()
+        });
         let node = self.node.clone();
+        let mut failure = None;
+        // The files before one that failed are told; those behind it would leave a hole.
+        let written: Vec<File> =
+            written.into_iter().map_while(|file| file.map_err(|error| failure = Some(error)).ok()).collect();
+        let rows: u64 = written.iter().flat_map(|file| &file.groups).map(|group| group.rows).sum();
         let manifest = self.shared.update(|manifest| {
             let table = table(manifest, node.as_deref());
-            table.files.push(File { name, bytes, xxh3: digest, groups });
-            table.requests += keys.len() as u64;
+            table.files.extend(written);
+            table.requests += rows;
             table.sessions = self.sessions.len() as u64;
             table.window = self.window;
         })?;
         self.told = manifest.table(self.node.as_deref()).map(|table| table.losses.clone()).unwrap_or_default();
-        Ok(())
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Takes the next file's name and the age of its rows.
+    fn part<'a>(&mut self, order: &'a [Place]) -> Part<'a> {
+        let name = directory::file_name(&self.stem, self.files);
+        let keys: Vec<Key> = order.iter().map(|&(key, ..)| key).collect();
+        let groups = self.ages.split(&keys);
+        self.ages.push(&keys);
+        self.files += 1;
+        Part { name, order, groups }
+    }
+}
+
+/// The rows of one file, in their order.
+struct Part<'a> {
+    name: String,
+    order: &'a [Place],
+    groups: Vec<Range<usize>>,
+}
+
+impl Part<'_> {
+    fn write(self, batches: &[Vec<Request>], builders: &mut RequestBuilders, shared: &Shared) -> Result<File, Error> {
+        let row = |&(_, batch, row): &Place| &batches[batch as usize][row as usize];
+        let mut durations = self.order.iter().map(row).flat_map(|row| [row.first_row_ns, row.duration_ns]).flatten();
+        let whole_micros = durations.all(|nanos| nanos % 1000 == 0);
+        let label = Label::new::<Request>(&shared.manifest(), whole_micros);
+        let mut file = NewFile::create::<Request>(&shared.dir.join(&self.name), &label)?;
+        let mut groups = Vec::new();
+        for group in self.groups {
+            let (first, last) = (self.order[group.start].0, self.order[group.end - 1].0);
+            groups.push(Group { rows: group.len() as u64, first_start_ns: first.0, last_start_ns: last.0 });
+            for places in self.order[group].chunks(CHUNK) {
+                for place in places {
+                    row(place).append(builders);
+                }
+                file.rows::<Request>(Request::finish(builders))?;
+            }
+            file.end_group()?;
+        }
+        let Seal { bytes, digest } = file.finish()?;
+        Ok(File { name: self.name, bytes, xxh3: digest, groups })
     }
 }

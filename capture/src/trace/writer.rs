@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::column::Row;
 use super::directory::{self, CATALOG, Existing};
+use super::encrypted::Encrypted;
 use super::error::Error;
 use super::file::{Label, NewFile, Seal, digest};
 use super::loss::Losses;
@@ -74,8 +75,10 @@ impl Writer {
             source: options.source.clone(),
             inputs: options.inputs.clone(),
             complete: false,
+            stopped: false,
             rebuilt: false,
             table: Table::default(),
+            encrypted: Vec::new(),
             nodes: Default::default(),
             shapes: None,
             positions: None,
@@ -148,6 +151,16 @@ impl Writer {
     pub fn engine(&mut self, engine: Engine) {
         self.options.engine = engine;
         self.shared.note(|manifest| manifest.engine = engine);
+    }
+
+    /// Notes which sessions could not be read, because they are encrypted; the next flush writes it down.
+    pub fn encrypted(&self, sessions: Vec<Encrypted>) {
+        self.shared.note(|manifest| manifest.encrypted = sessions);
+    }
+
+    /// Notes that it was told to stop before the end of its files, or of what was to be replayed.
+    pub fn stopped(&self) {
+        self.shared.note(|manifest| manifest.stopped = true);
     }
 
     /// Bytes of the files that were written.

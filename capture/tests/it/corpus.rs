@@ -15,8 +15,8 @@ use std::{
 
 use splitproof_capture::{
     packets::{Assembler, Control, Ended, Error, Limits, PortOption, Ports, Source, Statistics, sessions},
-    session::{Encrypted, Shared},
-    trace::{Engine, Kind, Loss, Losses, Request},
+    session::Shared,
+    trace::{Encrypted, Engine, Kind, Loss, Losses, Request},
 };
 
 use crate::packets::wire::lost_packets;
@@ -82,7 +82,7 @@ pub struct Decoded {
     pub losses: Losses,
     pub statistics: Statistics,
     pub ended: Result<Ended, Error>,
-    pub encrypted: Vec<(Encrypted, u64)>,
+    pub encrypted: Vec<Encrypted>,
 }
 
 impl Decoded {
@@ -110,6 +110,7 @@ pub fn decode(engine: Engine, path: &Path, ports: &[u16]) -> Decoded {
     assembler.finish(&mut requests);
     requests.sort_by_key(|request| (request.start_ns, request.session, request.seq));
     let (losses, statistics) = (assembler.losses(), assembler.statistics().clone());
+    assert_eq!(statistics.contradiction(), None, "{}: {statistics:?}", path.display());
     assert_eq!(statistics.packets, statistics.used + lost_packets(&losses), "{}: {losses:?}", path.display());
     Decoded { requests, losses, statistics, ended, encrypted: shared.encrypted() }
 }

@@ -1,17 +1,31 @@
 //! What `show` says of a trace, and of whether it can be replayed.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::Value;
+use splitproof_capture::merge::{Plan, merge};
 use splitproof_capture::redact::{Key, redact};
 use splitproof_capture::sql::{Dialect, Shapes};
-use splitproof_capture::trace::{Engine, Existing, Kind, Loss, Losses, Options, Outcome, Request, Shape, Sink, Writer};
+use splitproof_capture::trace::{
+    Encrypted, Engine, Existing, Kind, Loss, Losses, Options, Outcome, Request, Shape, Sink, Writer,
+};
+
+fn output(args: &[&str], trace: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_splitproof-capture"));
+    command.arg("show").args(args).arg(trace).output().expect("runs")
+}
 
 fn show(args: &[&str], trace: &Path) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_splitproof-capture"));
-    let output = command.arg("show").args(args).arg(trace).output().expect("runs");
+    let output = output(args, trace);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// The same of a trace that has a problem.
+fn show_problem(args: &[&str], trace: &Path) -> String {
+    let output = output(args, trace);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
@@ -71,6 +85,55 @@ fn it_names_what_costs_most_and_who_asks() {
     for part in ["by requests", "by time", "users", "tag controller", "replay    fit", "lost      nothing"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
+}
+
+#[test]
+fn it_says_which_sessions_were_encrypted() {
+    let dir = tempfile::tempdir().expect("directory");
+    let trace = dir.path().join("trace");
+    let writer = Writer::create(&trace, Options::new(Engine::Postgresql, "packets")).expect("creates");
+    let [server, encryption, reason] =
+        ["10.0.0.2:5432", "TLS 1.3, TLS_AES_256_GCM_SHA384, server name db.example.com", "there is no key log"];
+    let [server, encryption, reason] = [server, encryption, reason].map(str::to_owned);
+    writer.encrypted(vec![Encrypted { server, sessions: 3, encryption, reason }]);
+    writer.finish(&Losses::default()).expect("finishes");
+    let shown = json(&trace);
+    assert_eq!((&shown["encrypted"][0]["sessions"], &shown["stopped"]), (&3.into(), &Value::Null));
+    assert!(shown["encrypted"][0]["encryption"].as_str().is_some_and(|how| how.contains("db.example.com")));
+    let told = "3 to 10.0.0.2:5432 (TLS 1.3, TLS_AES_256_GCM_SHA384, server name db.example.com)";
+    assert!(show_problem(&[], &trace).contains(told));
+    // What is made of it says so, too.
+    let redacted = dir.path().join("redacted");
+    let manifest = redact(&trace, &redacted, Existing::Refuse, Key::from_bytes([1; 16])).expect("redacts");
+    assert_eq!(manifest.encrypted[0].sessions, 3);
+    let copy = dir.path().join("copy");
+    redact(&trace, &copy, Existing::Refuse, Key::from_bytes([1; 16])).expect("redacts");
+    let plan = Plan {
+        traces: vec![redacted, copy],
+        offsets: Default::default(),
+        output: dir.path().join("merged"),
+        existing: Existing::Refuse,
+    };
+    assert_eq!(merge(&plan).expect("merges").manifest.encrypted[0].sessions, 6);
+}
+
+#[test]
+fn it_says_that_a_recording_or_a_replay_was_stopped_and_not_that_it_was_killed() {
+    let dir = tempfile::tempdir().expect("directory");
+    for (run, complete, word) in [(false, true, "the recording was stopped"), (true, false, "the replay was stopped")] {
+        let trace = dir.path().join(format!("{run}"));
+        let writer = Writer::create(&trace, Options::new(Engine::Postgresql, "packets")).expect("creates");
+        if run {
+            writer.run(&serde_json::json!({})).expect("writes");
+        }
+        writer.stopped();
+        writer.finish_like(&Losses::default(), complete, false).expect("finishes");
+        let text = show_problem(&[], &trace);
+        assert!(text.contains(word) && !text.contains("killed"), "{text}");
+    }
+    let trace = dir.path().join("killed");
+    drop(Writer::create(&trace, Options::new(Engine::Postgresql, "packets")).expect("creates"));
+    assert!(show_problem(&[], &trace).contains("killed"));
 }
 
 #[test]

@@ -5,4 +5,4 @@
 
 mod writer;
 
-pub use writer::{Note, Output, Written};
+pub use writer::{End, Note, Output, Written};

@@ -143,6 +143,17 @@ impl Output {
     }
 }
 
+/// How a replay ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All was sent that was to be.
+    Whole,
+    /// It was told to stop, or the router was given up.
+    Stopped,
+    /// The trace could not be read further.
+    Broken,
+}
+
 /// The files of a run, still open.
 pub struct Finish {
     writer: Writer,
@@ -151,17 +162,17 @@ pub struct Finish {
 }
 
 impl Finish {
-    /// Ends the files. `complete` is false when the replay was stopped: the run's manifest then says so.
+    /// Ends the files. The run's manifest says how it ended.
     ///
     /// # Errors
     /// The first file that could not be written.
     pub fn finish(
-        mut self,
+        self,
         run: &impl serde::Serialize,
         losses: &Losses,
         node_losses: &[Losses],
         shapes: Vec<Shape>,
-        complete: bool,
+        end: End,
     ) -> Result<(), trace::Error> {
         self.positions.finish()?;
         let none = Losses::default();
@@ -172,12 +183,10 @@ impl Finish {
         }
         self.writer.shapes(shapes)?;
         self.writer.run(run)?;
-        if complete {
-            self.writer.finish(losses)?;
-        } else {
-            self.writer.losses(losses);
-            drop(self.writer);
+        if end == End::Stopped {
+            self.writer.stopped();
         }
+        self.writer.finish_like(losses, end == End::Whole, false)?;
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use super::start::{self, Checked, Files};
 use super::{Order, ReplayError, output};
 use crate::clock::{Clock, Timetable, WallClock};
 use crate::evidence::{self, Evidence, Seen, Watch};
-use crate::output::{Note, Output, Written};
+use crate::output::{End, Note, Output, Written};
 use crate::position::{Cost, Outage, Sampled, Sampler};
 use crate::progress::Progress;
 use crate::schedule::{Fed, Feed, Spawn};
@@ -146,7 +146,12 @@ pub async fn replay(order: &Order, progress: &Arc<Progress>, asked: Stop) -> Res
     summary.recorded = manifest.table.requests;
     summary.recording = manifest.recording_id();
     let shapes = Shape::collected(shared.shapes().iter()).collect();
-    finish.finish(&summary, &written.losses, &node_losses, shapes, !stopped && broken.is_none())?;
+    let end = match (&broken, stopped) {
+        (Some(_), _) => End::Broken,
+        (None, true) => End::Stopped,
+        (None, false) => End::Whole,
+    };
+    finish.finish(&summary, &written.losses, &node_losses, shapes, end)?;
     match broken {
         Some(error) => Err(error.into()),
         None => Ok(summary),

@@ -1,6 +1,7 @@
 //! One connection of a session on the stage, whatever the engine.
 
 use anyhow::{Result, bail};
+use splitproof_capture::checksum::Checksums;
 use splitproof_capture::mysql::Kind;
 use splitproof_capture::trace::Engine;
 
@@ -48,6 +49,21 @@ impl Client {
             None => Ok(()),
             Some((code, message)) => bail!("{sql}: error {code} {message}"),
         }
+    }
+
+    /// The checksum of the rows that a text answers, as the recorder takes it of a single result set.
+    pub async fn checksum(&mut self, sql: &str) -> Result<u128> {
+        let (rows, error) = match self {
+            Self::Postgresql(client) => client.query(sql).await.map(|answer| (answer.bodies, answer.error))?,
+            Self::Mysql(client) => client.query(sql).await.map(|answer| (answer.bodies, answer.error.map(number)))?,
+        };
+        if let Some((code, message)) = error {
+            bail!("{sql}: error {code} {message}");
+        }
+        let mut sums = Checksums::new();
+        rows.iter().for_each(|row| sums.row(row));
+        sums.end_result(&[]);
+        Ok(sums.digest().rows)
     }
 
     /// Says goodbye.

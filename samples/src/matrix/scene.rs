@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use clap::ValueEnum;
 use serde::Deserialize;
 use splitproof_capture::sql::Dialect;
 use splitproof_capture::trace::Engine;
@@ -52,7 +51,7 @@ pub struct Step {
     /// True when any node may serve it and no transaction holds it.
     pub eligible: bool,
     /// The faults under which this statement must be named.
-    pub shows: Vec<Shown>,
+    pub shows: Vec<String>,
     /// The faults under which it may be.
     pub may_show: Vec<String>,
     /// True when the next statement follows at once.
@@ -74,7 +73,7 @@ struct Full {
     #[serde(default)]
     eligible: bool,
     #[serde(default)]
-    shows: Vec<Shown>,
+    shows: Vec<String>,
     #[serde(default)]
     may_show: Vec<String>,
     #[serde(default)]
@@ -91,29 +90,6 @@ impl From<Written> for Step {
         };
         let Full { sql, param, eligible, shows, may_show, hurries } = full;
         Step { sql, param, eligible, shows, may_show, hurries }
-    }
-}
-
-/// A fault under which a statement must be named: `fault` by the fault's own finding, `fault/finding` by another one.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Shown {
-    /// The fault's name.
-    pub fault: String,
-    /// The finding, where it is not the fault's.
-    pub finding: Option<Finding>,
-}
-
-impl TryFrom<String> for Shown {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Ok(match text.split_once('/') {
-            Some((fault, finding)) => {
-                Shown { fault: fault.to_owned(), finding: Some(Finding::from_str(finding, false)?) }
-            }
-            None => Shown { fault: text, finding: None },
-        })
     }
 }
 
@@ -187,7 +163,7 @@ impl Scene {
             ensure!(shown || wanted, "no statement shows {fault}");
         }
         for step in self.steps() {
-            let named = step.shows.iter().map(|shown| &shown.fault).chain(&step.may_show);
+            let named = step.shows.iter().chain(&step.may_show);
             let unknown = named.into_iter().find(|name| !self.faults.contains_key(*name));
             ensure!(unknown.is_none(), "{}: shows {unknown:?}, for which nothing is expected", step.sql);
         }
@@ -217,7 +193,7 @@ pub fn faults(engine: Engine) -> impl Iterator<Item = Fault> {
 impl Step {
     /// Whether it must be named under a fault.
     pub fn is_shown_by(&self, fault: &str) -> bool {
-        self.shows.iter().any(|shown| shown.fault == fault)
+        self.shows.iter().any(|shown| shown == fault)
     }
 
     /// Its text in the session's `number`th appearance on the stage.

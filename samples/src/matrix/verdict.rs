@@ -34,15 +34,8 @@ struct Shapes {
 
 /// A statement that a fault must show.
 struct Must {
-    finding: Finding,
     shape: String,
     sql: String,
-}
-
-impl Must {
-    fn is_shown_by(&self, entry: &Entry) -> bool {
-        entry.finding == self.finding && entry.shapes.contains(&self.shape)
-    }
 }
 
 /// The verdict on the findings of a run with this fault.
@@ -50,7 +43,7 @@ pub fn of(scene: &Scene, engine: Engine, fault: &str, expected: &Expected, entri
     let shapes = Shapes::of(scene, engine, fault, expected);
     let own: Vec<&Entry> = entries.iter().filter(|entry| entry.finding == expected.finding).collect();
     let shown: BTreeSet<&String> = own.iter().flat_map(|entry| &entry.shapes).collect();
-    let is_missing = |must: &&Must| !entries.iter().any(|entry| must.is_shown_by(entry));
+    let is_missing = |must: &&Must| !shown.contains(&must.shape);
     let mut missing: Vec<String> = shapes.must.iter().filter(is_missing).map(|must| must.sql.clone()).collect();
     if !shapes.one_of.is_empty() && !shapes.one_of.iter().any(|id| shown.contains(id)) {
         missing.push("any of the reads".to_owned());
@@ -76,10 +69,8 @@ impl Shapes {
                 if step.eligible && expected.eligible != Eligible::None {
                     shapes.may.insert(id.clone());
                 }
-                let shown = step.shows.iter().find(|shown| shown.fault == fault);
-                if shown.is_some() || (step.eligible && expected.eligible == Eligible::All) {
-                    let finding = shown.and_then(|shown| shown.finding).unwrap_or(expected.finding);
-                    shapes.must.push(Must { finding, shape: id, sql: step.sql.clone() });
+                if step.is_shown_by(fault) || (step.eligible && expected.eligible == Eligible::All) {
+                    shapes.must.push(Must { shape: id, sql: step.sql.clone() });
                 }
             }
             if is_hit(session, fault, expected) {
@@ -93,8 +84,8 @@ impl Shapes {
     fn explain(&self, expected: &Expected, entry: &Entry) -> bool {
         // A transaction is shown by any of its statements.
         let itself = || {
-            self.must.iter().any(|must| must.is_shown_by(entry))
-                || (entry.finding == expected.finding && entry.shapes.iter().any(|id| self.may.contains(id)))
+            let is_its = |id: &String| self.may.contains(id) || self.must.iter().any(|must| must.shape == *id);
+            entry.finding == expected.finding && entry.shapes.iter().any(is_its)
         };
         // A stale read answers from the past.
         let stale = || {

@@ -34,7 +34,7 @@ fn record(sandbox: &mut Sandbox, recorder: &Recorder, output: &Path, ways: &[Sys
         Err(Error::Tool { output, .. }) if output.contains("ermission") || output.contains("ermitted") => {
             assert!(std::env::var_os("CI").is_none(), "no right to capture packets: {output}");
             // Not `eprintln!`, which the test harness keeps to itself.
-            writeln!(std::io::stderr(), "skipped: 1 (no right to capture packets here)").unwrap();
+            std::io::stderr().write_all(b"skipped: 1 (no right to capture packets here)\n").unwrap();
             None
         }
         Err(error) => panic!("{error}"),

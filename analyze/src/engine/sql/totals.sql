@@ -15,6 +15,7 @@ SELECT count(*) AS requests,
        count(*) FILTER (WHERE staleness IS NOT NULL) AS replica_reads,
        count(*) FILTER (WHERE staleness = 'stale') AS stale,
        count(*) FILTER (WHERE staleness = 'stale' AND own) AS own_missed,
+       count(*) FILTER (WHERE staleness = 'stale' AND same_client AND NOT own) AS client_missed,
        count(*) FILTER (WHERE staleness = 'unknown') AS staleness_unknown,
        max(lag_ns) AS max_lag_ns
   FROM $run

@@ -15,8 +15,10 @@ impl Session {
         let facts = &statement.facts;
         match &facts.kind {
             StatementKind::Begin(mode) => {
-                if self.transaction.is_none() {
-                    self.begin(*mode);
+                match &mut self.transaction {
+                    None => self.begin(*mode),
+                    // BEGIN in a transaction is passed over, with a warning; its modes are set all the same (PostgreSQL).
+                    Some(transaction) => transaction.set(*mode),
                 }
                 // START TRANSACTION gives table locks back.
                 self.tables_locked = false;
@@ -164,7 +166,13 @@ impl Session {
     }
 
     pub(super) fn end(&mut self, commit: bool, chain: bool) {
-        let Some(transaction) = self.transaction.take() else { return };
+        let Some(transaction) = self.transaction.take() else {
+            // MySQL and MariaDB begin the next one also where there was none.
+            if chain && self.rules.begin_commits {
+                self.begin(TransactionMode::default());
+            }
+            return;
+        };
         if commit {
             self.state.commit();
         } else if self.rules.rollback_reverts_state {

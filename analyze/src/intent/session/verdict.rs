@@ -59,7 +59,9 @@ impl Session {
                 let isolation = mode.isolation.or(self.next.isolation).or(self.state.isolation);
                 isolation == Some(Isolation::Serializable)
             }
-            StatementKind::SetTransaction(mode) => mode.isolation == Some(Isolation::Serializable),
+            StatementKind::Begin(mode) | StatementKind::SetTransaction(mode) => {
+                mode.isolation == Some(Isolation::Serializable)
+            }
             _ => false,
         };
         let verdict = match &statement.facts.kind {
@@ -122,6 +124,17 @@ impl Session {
                 };
             }
         }
+        // Catalogues show the session's own temporary objects.
+        if statement.class == Class::Read
+            && self.rules.temporary_schema
+            && let Some((name, temporary)) = self.state.temporary.first_key_value()
+            && facts.reads.iter().any(lists_objects)
+        {
+            let name: Arc<str> = name.as_str().into();
+            let reason = Reason::TemporaryTable(name.clone());
+            let pin = Some(Pin::TemporaryTable(name));
+            return Verdict { pin, on_primary: temporary.on_primary, ..Verdict::new(Intent::Same, reason) };
+        }
         let makes_temporary = matches!(facts.kind, StatementKind::Create { temporary: true, .. });
         let verdict = match statement.class {
             _ if makes_temporary && self.rules.temporary_on_replica && harmless(statement) => {
@@ -132,6 +145,10 @@ impl Session {
                 pin: self.tables_locked.then_some(Pin::TableLocks),
                 ..Verdict::new(Intent::Same, Reason::TableLocks)
             },
+            // Only the node on which the session drew the value knows it, and that can only be the primary.
+            _ if matches!(statement.reason, Reason::SequenceValue(_)) => {
+                Verdict { on_primary: true, ..Verdict::new(Intent::Same, statement.reason.clone()) }
+            }
             Class::Read | Class::Either => Verdict {
                 either: statement.class == Class::Either,
                 ..Verdict::new(Intent::Replica, statement.reason.clone())
@@ -308,6 +325,31 @@ fn shapes_transaction() -> Verdict {
         pin: Some(Pin::Transaction),
         control: Some(Control::Inside),
         ..Verdict::new(Intent::Same, Reason::TransactionControl)
+    }
+}
+
+/// True for a table or view of PostgreSQL's catalogue that lists objects of the database, a session's temporary ones included.
+fn lists_objects(relation: &Relation) -> bool {
+    const CATALOGUES: [&str; 14] = [
+        "pg_attrdef",
+        "pg_attribute",
+        "pg_class",
+        "pg_constraint",
+        "pg_depend",
+        "pg_index",
+        "pg_indexes",
+        "pg_namespace",
+        "pg_proc",
+        "pg_sequence",
+        "pg_sequences",
+        "pg_tables",
+        "pg_type",
+        "pg_views",
+    ];
+    match relation.schema.as_deref() {
+        Some("information_schema") => true,
+        None | Some("pg_catalog") => CATALOGUES.contains(&relation.name.as_str()),
+        Some(_) => false,
     }
 }
 

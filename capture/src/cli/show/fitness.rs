@@ -62,6 +62,8 @@ impl Fitness {
         part(losses.get(Loss::SampledOut), "sessions were left out by --sample-sessions, and their load with them");
         if manifest.rebuilt {
             parts.push("what was lost while recording is not known".into());
+        } else if manifest.stopped {
+            parts.push(super::stopped(manifest).into());
         } else if !manifest.complete {
             parts.push("the recording is still running, or was killed: its end is missing".into());
         }

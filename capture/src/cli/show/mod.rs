@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
 use serde::Serialize;
-use splitproof_capture::trace::{self, Kind, Manifest, Outcome, Reader, Shape, Window};
+use splitproof_capture::trace::{self, Encrypted, Kind, Manifest, Outcome, Reader, Shape, Window};
 
 use super::Done;
 use super::plan::Show;
@@ -29,6 +29,8 @@ struct Contents<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     inputs: &'a [String],
     complete: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stopped: bool,
     redacted: bool,
     window: Option<Window>,
     sessions: u64,
@@ -47,6 +49,8 @@ struct Contents<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     destinations: Vec<NameLine>,
     losses: Vec<LossLine>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    encrypted: &'a [Encrypted],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     nodes: BTreeMap<&'a str, Node>,
     replay: Fitness,
@@ -101,6 +105,7 @@ pub fn run(plan: &Show) -> anyhow::Result<Done> {
         source: &manifest.source,
         inputs: &manifest.inputs,
         complete: manifest.complete,
+        stopped: manifest.stopped,
         redacted: counts.redacted > 0,
         window: manifest.table.window,
         sessions: manifest.table.sessions,
@@ -115,6 +120,7 @@ pub fn run(plan: &Show) -> anyhow::Result<Done> {
         tags: counts.tags.iter().map(|(key, names)| (key.clone(), names.top(plan.shapes))).collect(),
         destinations: counts.destinations.known(plan.shapes),
         losses: loss_lines(&manifest.table.losses),
+        encrypted: &manifest.encrypted,
         nodes: manifest.nodes.iter().map(|(name, table)| (name.as_str(), table.into())).collect(),
         replay: Fitness::of(manifest, &counts),
         kinds: counts.kinds,
@@ -161,10 +167,20 @@ fn shapes(
     lines.collect()
 }
 
+/// What it is to have been stopped.
+fn stopped(manifest: &Manifest) -> &'static str {
+    match manifest.run {
+        Some(_) => "the replay was stopped, or given up, before its end: what was not sent is missing",
+        None => "the recording was stopped before the end of its files: what follows is missing",
+    }
+}
+
 fn problems(manifest: &Manifest, reader: &Reader) -> Vec<String> {
     let mut problems: Vec<String> = reader.leftovers().iter().map(ToString::to_string).collect();
     if manifest.rebuilt {
         problems.push("trace.json was made again from the files: what was lost while recording is not known".into());
+    } else if manifest.stopped {
+        problems.push(stopped(manifest).into());
     } else if !manifest.complete {
         problems.push(
             "the recording is still running, or was killed: what came after its last flush is missing, and the losses \

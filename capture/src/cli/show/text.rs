@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::count::Cost;
 use super::fitness::Verdict;
 use super::{Contents, NameLine, ShapeLine};
-use crate::cli::summary::{WIDTH, wrapped, write_counts, write_losses, write_problems};
+use crate::cli::summary::{WIDTH, wrapped, write_counts, write_encrypted, write_losses, write_problems};
 
 impl Contents<'_> {
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
@@ -38,6 +38,7 @@ impl Contents<'_> {
             write_names(out, &format!("tag {key}"), names)?;
         }
         write_losses(out, &self.losses)?;
+        write_encrypted(out, self.encrypted)?;
         self.write_fitness(out)?;
         write_problems(out, &self.problems)
     }

@@ -2,7 +2,7 @@
 
 use super::{Conversations, Entry, Fields, Layout};
 use crate::log::time::{Ticks, Times, nanoseconds, number};
-use crate::log::{Input, Reader, Records, Settings};
+use crate::log::{Input, Line, Reader, Records, Settings};
 use crate::trace::Loss;
 
 /// What one record may hold.
@@ -53,10 +53,10 @@ impl Qla {
         }
     }
 
-    fn line(&mut self, line: &[u8], cut: u64, input: &Input, out: &mut Records<'_>) {
+    fn line(&mut self, Line { bytes: line, cut, .. }: Line<'_>, out: &mut Records<'_>) {
         if let Some(layout) = Layout::read(line) {
             // What the columns are is no entry of its own.
-            self.begin(input, out);
+            self.begin(out);
             self.layout = layout;
             return;
         }
@@ -65,8 +65,8 @@ impl Qla {
             false => !line.is_empty() && self.layout.begins(line),
         };
         if begins {
-            self.begin(input, out);
-            (self.record, self.beyond, self.line) = (Some(line.to_vec()), cut, input.lines());
+            self.begin(out);
+            (self.record, self.beyond, self.line) = (Some(line.to_vec()), cut, out.line());
             return;
         }
         match &mut self.record {
@@ -79,40 +79,40 @@ impl Qla {
             None if self.passing || line.is_empty() => {}
             None => {
                 self.passing = true;
-                out.entry(input, None);
+                out.entry(None);
                 match self.begun {
                     true => out.lost(Loss::LogMalformed),
-                    false => self.tail = Some(input.lines()),
+                    false => self.tail = Some(out.line()),
                 }
             }
         }
     }
 
     /// Something new begins in a file.
-    fn begin(&mut self, input: &Input, out: &mut Records<'_>) {
+    fn begin(&mut self, out: &mut Records<'_>) {
         if let Some(line) = self.tail.take() {
             out.began_at(line);
             out.lost(Loss::LogTruncated);
         }
-        self.close(true, input, out);
+        self.close(true, out);
         (self.begun, self.passing) = (true, false);
     }
 
-    fn close(&mut self, ended: bool, input: &Input, out: &mut Records<'_>) {
+    fn close(&mut self, ended: bool, out: &mut Records<'_>) {
         let Some(record) = self.record.take() else { return };
         let beyond = std::mem::take(&mut self.beyond);
         let lost = if !ended || beyond > 0 { Loss::LogTruncated } else { Loss::LogMalformed };
         out.missing(Loss::Oversized, beyond);
-        if lost == Loss::LogMalformed && self.pass(&record, input, out).is_some() {
+        if lost == Loss::LogMalformed && self.pass(&record, out).is_some() {
             return;
         }
-        out.entry(input, None);
+        out.entry(None);
         out.began_at(self.line);
         out.lost(lost);
     }
 
     /// Passes a record on. `None` where it is none.
-    fn pass(&mut self, record: &[u8], input: &Input, out: &mut Records<'_>) -> Option<()> {
+    fn pass(&mut self, record: &[u8], out: &mut Records<'_>) -> Option<()> {
         let (fields, time) = match first_form(record) {
             Some((local, fraction, query)) if !self.layout.begins(record) => {
                 let ns = self.times.read(&local, b"")?.checked_add(fraction)?;
@@ -136,7 +136,7 @@ impl Qla {
         };
         self.last_ns = start_ns;
         // Files of sessions overlap.
-        out.entry(input, time.map(|_| start_ns).filter(|_| self.session.is_none()));
+        out.entry(time.map(|_| start_ns).filter(|_| self.session.is_none()));
         let until_ns = time.map_or(i64::MAX, |(stamp_ns, resolution_ns)| stamp_ns.saturating_add(resolution_ns));
         let entry = Entry { start_ns, until_ns, fields: &fields, file: self.session.as_deref() };
         self.conversations.entry(&entry, out);
@@ -151,31 +151,20 @@ impl Reader for Qla {
         // The number of a session ends the name of its file.
         let number = input.path().extension().map(|extension| extension.as_encoded_bytes().to_vec());
         self.session = number.filter(|number| number.iter().all(u8::is_ascii_digit));
-        let mut ended = true;
-        let mut bytes = Vec::new();
-        while let Some(line) = input.line() {
-            ended = line.ended;
-            let cut = line.cut;
-            bytes.clear();
-            bytes.extend_from_slice(line.bytes);
-            self.line(&bytes, cut, input, out);
-        }
+        let whole = input.each_line(out, |line, out| self.line(line, out));
         if let Some(line) = self.tail.take() {
             out.began_at(line);
             out.lost(Loss::LogMalformed);
         }
-        self.close(ended && !input.is_stopped(), input, out);
+        self.close(whole, out);
         if std::mem::take(&mut self.timeless) {
-            out.problem(
-                input.path(),
-                "its lines have no time (log_data=date): they are put one after another from 1970 on",
-            );
+            out.problem("its lines have no time (log_data=date): they are put one after another from 1970 on");
         }
         if let Some(what) = self.conversations.contradiction() {
-            out.problem(input.path(), what);
+            out.problem(what);
         }
         if let Some(what) = self.times.unknown_zone() {
-            out.problem(input.path(), what);
+            out.problem(what);
         }
     }
 

@@ -1,6 +1,9 @@
 //! The lines that stand before a statement in the slow log.
 
+use compact_str::CompactString;
+
 use super::stamp::Stamp;
+use crate::log::sessions::compact;
 use crate::log::time;
 
 /// What the lines before a statement tell. What they do not tell is `None`.
@@ -10,13 +13,13 @@ pub(super) struct Fields {
     pub timed: bool,
     pub duration_ns: Option<u64>,
     /// Number of the connection.
-    pub connection: Option<Vec<u8>>,
-    pub user: Option<Vec<u8>>,
-    pub client: Option<Vec<u8>>,
+    pub connection: Option<CompactString>,
+    pub user: Option<CompactString>,
+    pub client: Option<CompactString>,
     /// Of a replica, which carries out what its primary did; or in a routine.
     pub servers_own: bool,
     /// Empty where there is none.
-    pub database: Option<Vec<u8>>,
+    pub database: Option<CompactString>,
     pub rows: Option<u64>,
     pub affected: Option<u64>,
     /// Number of its error; 0 where there was none.
@@ -71,13 +74,13 @@ impl Fields {
         let user = account.get(..open).unwrap_or_default().trim_ascii();
         let matched = account.get(open + 1..).unwrap_or_default();
         self.servers_own |= user.is_empty() && matched.starts_with(b"SQL_SLAVE");
-        self.user = (!user.is_empty()).then(|| user.to_vec());
+        self.user = named(user);
         let open = memchr::memchr(b'[', place).unwrap_or(place.len());
         let host = place.get(..open).unwrap_or_default().trim_ascii();
         let address = place.get(open..).unwrap_or_default().trim_ascii();
         let address = address.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")).unwrap_or_default();
         let client = if address.is_empty() { host } else { address };
-        self.client = (!client.is_empty()).then(|| client.to_vec());
+        self.client = named(client);
     }
 
     /// `Name: value  Name: value`.
@@ -92,9 +95,9 @@ impl Fields {
                     self.timed = true;
                     self.duration_ns = seconds(value);
                 }
-                b"Thread_id" | b"Id" => self.connection = (!value.is_empty()).then(|| value.to_vec()),
-                b"Schema" => self.database = Some(value.to_vec()),
-                b"Client" => self.client = (!value.is_empty()).then(|| value.to_vec()),
+                b"Thread_id" | b"Id" => self.connection = named(value),
+                b"Schema" => self.database = Some(compact(value)),
+                b"Client" => self.client = named(value),
                 b"Rows_sent" => self.rows = number(),
                 b"Rows_affected" => self.affected = number(),
                 b"Last_errno" | b"Errno" => self.errno = number(),
@@ -106,6 +109,11 @@ impl Fields {
             }
         }
     }
+}
+
+/// A name that is told.
+fn named(name: &[u8]) -> Option<CompactString> {
+    (!name.is_empty()).then(|| compact(name))
 }
 
 /// `2` or `2.461578`, of plausible length.
@@ -149,7 +157,7 @@ impl Presets {
 }
 
 /// The database of a line that the server writes where it is not the one of the entry before: `use db;`.
-pub(super) fn used(line: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn used(line: &[u8]) -> Option<CompactString> {
     let rest = line.get(4..)?.strip_suffix(b";")?.trim_ascii();
     if !line.get(..4)?.eq_ignore_ascii_case(b"use ") || rest.is_empty() {
         return None;
@@ -157,9 +165,9 @@ pub(super) fn used(line: &[u8]) -> Option<Vec<u8>> {
     match rest.strip_prefix(b"`") {
         Some(quoted) => {
             let name = quoted.strip_suffix(b"`")?;
-            Some(String::from_utf8_lossy(name).replace("``", "`").into_bytes())
+            Some(String::from_utf8_lossy(name).replace("``", "`").into())
         }
-        None => Some(rest.to_vec()),
+        None => Some(compact(rest)),
     }
 }
 
@@ -176,8 +184,8 @@ mod tests {
         fields
     }
 
-    fn text(field: &Option<Vec<u8>>) -> Option<&str> {
-        field.as_deref().map(|bytes| std::str::from_utf8(bytes).expect("text"))
+    fn text(field: &Option<CompactString>) -> Option<&str> {
+        field.as_deref()
     }
 
     #[test]
@@ -237,7 +245,7 @@ mod tests {
     #[test]
     fn the_database_of_an_entry() {
         for (line, name) in [("use db;", "db"), ("uSe `my ``db`;", "my `db"), ("use  a b ;", "a b")] {
-            assert_eq!(used(line.as_bytes()).as_deref(), Some(name.as_bytes()), "{line}");
+            assert_eq!(used(line.as_bytes()).as_deref(), Some(name), "{line}");
         }
         for line in ["use db", "user;", "use ;", "use `db;", "SELECT 1;"] {
             assert_eq!(used(line.as_bytes()), None, "{line}");

@@ -13,7 +13,7 @@ use super::stamp::Stamp;
 use super::untimed::{self, Untimed};
 use crate::log::sessions::compact;
 use crate::log::time::Times;
-use crate::log::{Input, Reader, Records, Settings};
+use crate::log::{Input, Line, Reader, Records, Settings};
 use crate::trace::Loss;
 
 /// What one entry may hold.
@@ -79,28 +79,28 @@ impl General {
         }
     }
 
-    fn line(&mut self, line: &[u8], cut: u64, input: &Input, out: &mut Records<'_>) {
+    fn line(&mut self, Line { bytes: line, cut, .. }: Line<'_>, out: &mut Records<'_>) {
         if self.header.goes_on(line) {
             return;
         }
         if let Some(server) = header::begins(line) {
-            self.begin(Open::Nothing, input, out);
+            self.begin(Open::Nothing, out);
             self.header = Header::Program;
             self.conversations.restarted(server);
-            out.entry(input, None);
+            out.entry(None);
             return out.lost(Loss::LogServer);
         }
         if let Some(head) = Head::read(line) {
             let stamp = head.stamp.map(|stamp| stamp.resolve(&mut self.times));
             let entry = Whole {
-                line: input.lines(),
+                line: out.line(),
                 stamp: stamp.flatten(),
                 connection: compact(head.connection),
                 command: head.command.filter(|_| stamp != Some(None)),
                 argument: head.argument.to_vec(),
                 beyond: cut,
             };
-            return self.begin(Open::Entry(entry), input, out);
+            return self.begin(Open::Entry(entry), out);
         }
         match &mut self.open {
             Open::Entry(entry) => entry.append(line, cut),
@@ -108,40 +108,40 @@ impl General {
             // Blank lines between entries are nothing.
             Open::Nothing if line.is_empty() => {}
             Open::Nothing => {
-                out.entry(input, None);
+                out.entry(None);
                 self.open = Open::Passed;
                 match self.begun {
                     true => out.lost(Loss::LogMalformed),
-                    false => self.tail = Some(input.lines()),
+                    false => self.tail = Some(out.line()),
                 }
             }
         }
     }
 
     /// Something new begins in a file.
-    fn begin(&mut self, next: Open, input: &Input, out: &mut Records<'_>) {
+    fn begin(&mut self, next: Open, out: &mut Records<'_>) {
         self.begun = true;
         if let Some(line) = self.tail.take() {
             out.began_at(line);
             out.lost(Loss::LogTruncated);
         }
-        self.close(next, input, out);
+        self.close(next, out);
     }
 
-    fn close(&mut self, next: Open, input: &Input, out: &mut Records<'_>) {
+    fn close(&mut self, next: Open, out: &mut Records<'_>) {
         let Open::Entry(entry) = std::mem::replace(&mut self.open, next) else { return };
         let lost = match entry.command {
             _ if entry.beyond > 0 => Loss::LogTruncated,
             None => Loss::LogMalformed,
             Some(_) => {
                 return self.untimed.push(entry, |entry, at_ns| {
-                    out.entry(input, Some(at_ns));
+                    out.entry(Some(at_ns));
                     entry.pass(at_ns, &mut self.conversations, out);
                 });
             }
         };
         out.missing(Loss::Oversized, entry.beyond);
-        out.entry(input, None);
+        out.entry(None);
         out.began_at(entry.line);
         out.lost(lost);
     }
@@ -150,34 +150,24 @@ impl General {
 impl Reader for General {
     fn read(&mut self, input: &mut Input, out: &mut Records<'_>) {
         (self.begun, self.header) = (false, Header::Outside);
-        let mut ended = true;
-        let mut bytes = Vec::new();
-        while let Some(line) = input.line() {
-            ended = line.ended;
-            let cut = line.cut;
-            bytes.clear();
-            bytes.extend_from_slice(line.bytes);
-            self.line(&bytes, cut, input, out);
-        }
+        let whole = input.each_line(out, |line, out| self.line(line, out));
         if let Some(line) = self.tail.take() {
             out.began_at(line);
             out.lost(Loss::LogMalformed);
         }
         // The server ends every entry with a newline; of one that was being read, there may be more.
-        if (!ended || input.is_stopped())
-            && let Open::Entry(entry) = std::mem::replace(&mut self.open, Open::Nothing)
-        {
-            out.entry(input, None);
+        if !whole && let Open::Entry(entry) = std::mem::replace(&mut self.open, Open::Nothing) {
+            out.entry(None);
             out.began_at(entry.line);
             out.lost(Loss::LogTruncated);
         }
-        self.close(Open::Nothing, input, out);
-        self.untimed.end_of_file(input, out, |entry, at_ns, out| {
-            out.entry(input, Some(at_ns));
+        self.close(Open::Nothing, out);
+        self.untimed.end_of_file(out, |entry, at_ns, out| {
+            out.entry(Some(at_ns));
             entry.pass(at_ns, &mut self.conversations, out);
         });
         if let Some(what) = self.times.unknown_zone() {
-            out.problem(input.path(), what);
+            out.problem(what);
         }
     }
 

@@ -4,13 +4,15 @@
 //! An entry is some lines that begin with `#`, then `use DATABASE;` and `SET timestamp=N;` where the server adds them, and the
 //! statement up to its semicolon. It is written when the statement has ended.
 
+use compact_str::CompactString;
+
 use super::fields::{Fields, Presets, used};
 use super::header::{self, Header};
 use super::slow_session::{Conversations, Entry};
 use super::stamp::Stamp;
 use super::untimed::{self, Untimed};
 use crate::log::time::Times;
-use crate::log::{Input, Reader, Records, Settings};
+use crate::log::{Input, Line, Reader, Records, Settings};
 use crate::trace::Loss;
 
 /// What one entry may hold.
@@ -33,7 +35,7 @@ pub(crate) struct Slow {
     /// Lines before the first entry of this file were passed over, from this one on.
     tail: Option<u64>,
     /// The database of the last entry of this file, whoever wrote it.
-    database: Option<Vec<u8>>,
+    database: Option<CompactString>,
     /// One in so many was logged.
     sampled: u64,
     untimed: Untimed<Whole>,
@@ -61,7 +63,7 @@ struct Whole {
     local: Option<([u8; 19], i64)>,
     fields: Fields,
     presets: Option<Presets>,
-    used: Option<Vec<u8>>,
+    used: Option<CompactString>,
     body: Vec<u8>,
     /// Bytes beyond the limit.
     beyond: u64,
@@ -95,16 +97,16 @@ impl Slow {
         }
     }
 
-    fn line(&mut self, line: &[u8], cut: u64, input: &Input, out: &mut Records<'_>) {
+    fn line(&mut self, Line { bytes: line, cut, .. }: Line<'_>, out: &mut Records<'_>) {
         if self.header.goes_on(line) {
             return;
         }
         if let Some(server) = header::begins(line) {
-            self.begin(Place::Outside, input, out);
+            self.begin(Place::Outside, out);
             self.header = Header::Program;
             self.database = None;
             self.conversations.restarted(server);
-            out.entry(input, None);
+            out.entry(None);
             return out.lost(Loss::LogServer);
         }
         if line.starts_with(b"#") && !line.starts_with(ADMINISTRATOR) && self.is_head(line) {
@@ -113,13 +115,13 @@ impl Slow {
                 Place::Head => self.open.fields.timed && begins(line),
             };
             if is_next {
-                self.begin(Place::Head, input, out);
-                self.open.line = input.lines();
+                self.begin(Place::Head, out);
+                self.open.line = out.line();
             }
             return self.open.head(line);
         }
         match self.place {
-            Place::Outside => self.stray(line, input, out),
+            Place::Outside => self.stray(line, out),
             Place::Head if line.is_empty() => {}
             Place::Head | Place::Body => {
                 self.place = Place::Body;
@@ -140,31 +142,31 @@ impl Slow {
     }
 
     /// A line of no entry, with those that follow it.
-    fn stray(&mut self, line: &[u8], input: &Input, out: &mut Records<'_>) {
+    fn stray(&mut self, line: &[u8], out: &mut Records<'_>) {
         if self.passing || line.is_empty() {
             return;
         }
         self.passing = true;
-        out.entry(input, None);
+        out.entry(None);
         match self.begun {
             true => out.lost(Loss::LogMalformed),
-            false => self.tail = Some(input.lines()),
+            false => self.tail = Some(out.line()),
         }
     }
 
     /// Something new begins in a file.
-    fn begin(&mut self, next: Place, input: &Input, out: &mut Records<'_>) {
+    fn begin(&mut self, next: Place, out: &mut Records<'_>) {
         self.begun = true;
         if let Some(line) = self.tail.take() {
             out.began_at(line);
             out.lost(Loss::LogTruncated);
         }
-        self.close(true, input, out);
+        self.close(true, out);
         (self.place, self.passing) = (next, false);
     }
 
     /// The entry under way ends. `ended` is false where its last line has no end.
-    fn close(&mut self, ended: bool, input: &Input, out: &mut Records<'_>) {
+    fn close(&mut self, ended: bool, out: &mut Records<'_>) {
         if std::mem::replace(&mut self.place, Place::Outside) == Place::Outside {
             return;
         }
@@ -180,13 +182,13 @@ impl Slow {
                 entry.stamp = entry.time(&mut self.times);
                 return self.untimed.push(entry, |entry, at_ns| {
                     let (start_ns, end_ns) = entry.span(at_ns);
-                    out.entry(input, Some(end_ns));
+                    out.entry(Some(end_ns));
                     entry.pass(start_ns, end_ns, &mut self.conversations, out);
                 });
             }
         };
         out.missing(Loss::Oversized, entry.beyond);
-        out.entry(input, None);
+        out.entry(None);
         out.began_at(entry.line);
         out.lost(lost);
     }
@@ -207,23 +209,15 @@ impl Reader for Slow {
     fn read(&mut self, input: &mut Input, out: &mut Records<'_>) {
         (self.begun, self.passing, self.header) = (false, false, Header::Outside);
         (self.database, self.sampled) = (None, 1);
-        let mut ended = true;
-        let mut bytes = Vec::new();
-        while let Some(line) = input.line() {
-            ended = line.ended;
-            let cut = line.cut;
-            bytes.clear();
-            bytes.extend_from_slice(line.bytes);
-            self.line(&bytes, cut, input, out);
-        }
+        let whole = input.each_line(out, |line, out| self.line(line, out));
         if let Some(line) = self.tail.take() {
             out.began_at(line);
             out.lost(Loss::LogMalformed);
         }
-        self.close(ended && !input.is_stopped(), input, out);
-        self.untimed.end_of_file(input, out, |entry, at_ns, out| {
+        self.close(whole, out);
+        self.untimed.end_of_file(out, |entry, at_ns, out| {
             let (start_ns, end_ns) = entry.span(at_ns);
-            out.entry(input, Some(end_ns));
+            out.entry(Some(end_ns));
             entry.pass(start_ns, end_ns, &mut self.conversations, out);
         });
         if self.sampled > 1 {
@@ -231,10 +225,10 @@ impl Reader for Slow {
             let what = format!(
                 "the server logged one statement or session in {one_in} (log_slow_rate_limit): the others are missing"
             );
-            out.problem(input.path(), what);
+            out.problem(what);
         }
         if let Some(what) = self.times.unknown_zone() {
-            out.problem(input.path(), what);
+            out.problem(what);
         }
     }
 
@@ -309,7 +303,7 @@ impl Whole {
             && let Some(name) = self.used.take()
         {
             // It is the statement itself.
-            self.body = [b"use `", &String::from_utf8_lossy(&name).replace('`', "``").into_bytes()[..], b"`"].concat();
+            self.body = format!("use `{}`", name.replace('`', "``")).into_bytes();
             return true;
         }
         let statement = self.body.trim_ascii_end();

@@ -1,5 +1,7 @@
 //! Entries of the slow log become rows.
 
+use std::sync::Arc;
+
 use compact_str::{CompactString, format_compact};
 
 use super::command::Command;
@@ -76,11 +78,11 @@ impl Conversations {
     /// What names the session of an entry. Before version 5.6, MySQL told only who asked.
     fn name(&mut self, entry: &Entry<'_>) -> CompactString {
         match &entry.fields.connection {
-            Some(number) => CompactString::from_utf8_lossy(number),
+            Some(number) => number.clone(),
             None => {
-                let part =
-                    |part: &Option<Vec<u8>>| String::from_utf8_lossy(part.as_deref().unwrap_or_default()).into_owned();
-                let who = format!("{}@{}", part(&entry.fields.user), part(&entry.fields.client));
+                let [user, client] =
+                    [&entry.fields.user, &entry.fields.client].map(|part| part.as_deref().unwrap_or(""));
+                let who = format!("{user}@{client}");
                 self.lanes.name(&who, entry.start_ns, entry.end_ns, TOLERANCE_NS)
             }
         }
@@ -90,8 +92,8 @@ impl Conversations {
         let is_another = self.sessions.holds(name) && {
             // Numbers begin anew when the server does.
             let context = &self.sessions.get(name).context;
-            let differs = |known: &Option<std::sync::Arc<str>>, told: &Option<Vec<u8>>| {
-                known.as_deref().zip(told.as_deref()).is_some_and(|(known, told)| known.as_bytes() != told)
+            let differs = |known: &Option<Arc<str>>, told: &Option<CompactString>| {
+                known.as_deref().zip(told.as_deref()).is_some_and(|(known, told)| known != told)
             };
             differs(&context.user, &entry.fields.user) || differs(&context.client, &entry.fields.client)
         };
@@ -103,11 +105,21 @@ impl Conversations {
         if is_new {
             session.state = Texts::of(self.server);
         }
-        let told = |name: &Option<Vec<u8>>| name.as_deref().map(|name| out.intern(name));
-        session.context.user = told(&entry.fields.user).or_else(|| session.context.user.take());
-        session.context.client = told(&entry.fields.client).or_else(|| session.context.client.take());
+        let context = &mut session.context;
+        for (known, told) in [(&mut context.user, &entry.fields.user), (&mut context.client, &entry.fields.client)] {
+            if told.is_some() {
+                *known = one_copy(told, known, out);
+            }
+        }
         session
     }
+}
+
+/// The one copy of a name. Most are the known one.
+fn one_copy(told: &Option<CompactString>, known: &Option<Arc<str>>, out: &Records<'_>) -> Option<Arc<str>> {
+    let told = told.as_deref()?;
+    let same = known.as_ref().filter(|known| ***known == *told);
+    Some(same.map_or_else(|| out.intern(told.as_bytes()), Arc::clone))
 }
 
 impl Session<Texts> {
@@ -128,7 +140,7 @@ impl Session<Texts> {
             Command::Other(code) => (Kind::Other, Some(code)),
             _ => (Kind::Query, Some(0x03)),
         };
-        let database = fields.database.as_deref().map(|name| out.intern(name));
+        let database = one_copy(&fields.database, &self.context.database, out);
         if kind == Kind::Connect {
             self.context.database = database;
         } else {

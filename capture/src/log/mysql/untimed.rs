@@ -3,8 +3,8 @@
 //! A log before version 5.7, and MariaDB's, writes a time only where the second has changed. Entries before the first time of
 //! a file wait for it; it is the second after theirs, or their own.
 
+use crate::log::Records;
 use crate::log::time::Ticks;
-use crate::log::{Input, Records};
 
 /// Bytes of entries that wait.
 const LIMIT: usize = 64 << 20;
@@ -59,17 +59,12 @@ impl<E: Entry> Untimed<E> {
     }
 
     /// A file ends.
-    pub fn end_of_file(
-        &mut self,
-        input: &Input,
-        out: &mut Records<'_>,
-        mut next: impl FnMut(E, i64, &mut Records<'_>),
-    ) {
+    pub fn end_of_file(&mut self, out: &mut Records<'_>, mut next: impl FnMut(E, i64, &mut Records<'_>)) {
         self.release(|entry, at_ns| next(entry, at_ns, out));
         self.stamp = None;
         if std::mem::take(&mut self.guessed) {
             let what = "its entries have no time: they are put one after another, from 1970 on or from the end of the file before";
-            out.problem(input.path(), what);
+            out.problem(what);
         }
     }
 

@@ -11,7 +11,7 @@ use super::{Conversations, Entry};
 use crate::log::postgresql::{Head, Level, Prefix, Severity};
 use crate::log::syslog::Syslog;
 use crate::log::time::{Ticks, Times, Years};
-use crate::log::{Input, Reader, Records, Settings};
+use crate::log::{Input, Line, Reader, Records, Settings};
 use crate::trace::Loss;
 
 /// What one entry may hold.
@@ -95,7 +95,7 @@ impl Pgpool {
         }
     }
 
-    fn line(&mut self, line: &[u8], cut: u64, input: &Input, out: &mut Records<'_>) {
+    fn line(&mut self, Line { bytes: line, cut, .. }: Line<'_>, out: &mut Records<'_>) {
         let syslog = Syslog::read(line);
         let text = syslog.as_ref().map_or(line, |syslog| syslog.text);
         if let Some((head, level, message)) = self.head(text) {
@@ -107,9 +107,9 @@ impl Pgpool {
                 (None, None) => None,
             };
             return match level {
-                Level::Message(severity) => self.begin(key, &head, time, severity, message, input, out),
-                Level::Detail => self.attach(key, Into::Detail, message, input, out),
-                _ => self.attach(key, Into::Nothing, message, input, out),
+                Level::Message(severity) => self.begin(key, &head, time, severity, message, out),
+                Level::Detail => self.attach(key, Into::Detail, message, out),
+                _ => self.attach(key, Into::Nothing, message, out),
             };
         }
         if let (Some(rest), Last::Process(key)) = (text.strip_prefix(b"\t"), &self.last) {
@@ -120,7 +120,7 @@ impl Pgpool {
         }
         // A blank line of a text has its tab.
         if !text.is_empty() && !matches!(self.last, Last::Passed) {
-            out.entry(input, None);
+            out.entry(None);
             out.lost(Loss::LogMalformed);
             self.last = Last::Passed;
         }
@@ -138,7 +138,6 @@ impl Pgpool {
     }
 
     /// An entry begins.
-    #[expect(clippy::too_many_arguments, reason = "what one line told")]
     fn begin(
         &mut self,
         key: CompactString,
@@ -146,7 +145,6 @@ impl Pgpool {
         time: Option<(i64, i64)>,
         severity: Severity,
         message: &[u8],
-        input: &Input,
         out: &mut Records<'_>,
     ) {
         self.close(&key, out);
@@ -161,11 +159,11 @@ impl Pgpool {
             }
         };
         self.last_ns = at_ns;
-        out.entry(input, time.map(|_| at_ns));
+        out.entry(time.map(|_| at_ns));
         let text = |field: Option<&[u8]>| field.map(CompactString::from_utf8_lossy);
         let open = Open {
             at_ns,
-            line: input.lines(),
+            line: out.line(),
             application: text(head.application),
             user: text(head.user),
             database: text(head.database),
@@ -178,9 +176,9 @@ impl Pgpool {
     }
 
     /// A further part of the entry of its process.
-    fn attach(&mut self, key: CompactString, into: Into, text: &[u8], input: &Input, out: &mut Records<'_>) {
+    fn attach(&mut self, key: CompactString, into: Into, text: &[u8], out: &mut Records<'_>) {
         let Some(open) = self.open.get_mut(&key) else {
-            out.entry(input, None);
+            out.entry(None);
             out.lost(Loss::LogTruncated);
             self.last = Last::Passed;
             return;
@@ -216,17 +214,9 @@ impl Reader for Pgpool {
             None => self.years = Years::until(input.written_ns()),
         }
         self.last = Last::Nothing;
-        let mut ended = true;
-        let mut bytes = Vec::new();
-        while let Some(line) = input.line() {
-            ended = line.ended;
-            let cut = line.cut;
-            bytes.clear();
-            bytes.extend_from_slice(line.bytes);
-            self.line(&bytes, cut, input, out);
-        }
+        let whole = input.each_line(out, |line, out| self.line(line, out));
         // Every line has an end. One that was cut off belongs to an entry that is not whole.
-        if (!ended || input.is_stopped())
+        if !whole
             && let Last::Process(key) = std::mem::take(&mut self.last)
             && let Some(open) = self.open.remove(&key)
         {
@@ -235,10 +225,10 @@ impl Reader for Pgpool {
         }
         self.close_all(out);
         if std::mem::take(&mut self.timeless) {
-            out.problem(input.path(), "its entries have no time: they are put one after another from 1970 on");
+            out.problem("its entries have no time: they are put one after another from 1970 on");
         }
         if let Some(what) = self.times.unknown_zone() {
-            out.problem(input.path(), what);
+            out.problem(what);
         }
     }
 

@@ -8,8 +8,8 @@ use super::entry::{Entry, Severity};
 use super::language;
 use super::message::{Client, Message};
 use super::session::{Received, State, set_error};
+use crate::log::Records;
 use crate::log::sessions::{Session, Sessions, compact};
-use crate::log::{Input, Records};
 use crate::trace::{Kind, Loss, Outcome, Param, Request};
 
 /// The sessions of a PostgreSQL log.
@@ -64,9 +64,9 @@ impl Conversations {
     }
 
     /// What the user must know of a file that ends.
-    pub fn end_of_file(&mut self, input: &Input, out: &mut Records<'_>) {
+    pub fn end_of_file(&mut self, out: &mut Records<'_>) {
         if self.foreign > 0 {
-            out.problem(input.path(), language::problem(std::mem::take(&mut self.foreign)));
+            out.problem(language::problem(std::mem::take(&mut self.foreign)));
         }
     }
 

@@ -51,17 +51,17 @@ impl Csv {
     }
 
     /// Takes every record out of the buffer that is whole.
-    fn take(&mut self, input: &Input, out: &mut Records<'_>) {
+    fn take(&mut self, out: &mut Records<'_>) {
         while let Some(end) = self.record_end() {
-            let is_whole = self.record(self.start..end, input, out);
+            let is_whole = self.buffered(self.start..end, out);
             if is_whole {
                 self.advance(end, self.lines);
             } else {
-                self.resync(input, out);
+                self.resync(out);
             }
         }
         if self.buffer.len() - self.start > RECORD_LIMIT {
-            self.resync(input, out);
+            self.resync(out);
         }
     }
 
@@ -70,8 +70,7 @@ impl Csv {
         loop {
             let rest = self.buffer.get(self.counted..)?;
             let line = memchr::memchr(b'\n', rest)? + 1;
-            let quotes = memchr::memchr_iter(b'"', rest.get(..line)?).count();
-            self.open ^= quotes % 2 == 1;
+            self.open ^= has_open_quote(rest.get(..line)?);
             self.counted += line;
             self.lines += 1;
             if !self.open {
@@ -91,9 +90,9 @@ impl Csv {
     }
 
     /// Gives up what begins the buffer, up to the next line that looks like a record.
-    fn resync(&mut self, input: &Input, out: &mut Records<'_>) {
+    fn resync(&mut self, out: &mut Records<'_>) {
         let rest = self.buffer.get(self.start..).unwrap_or_default();
-        out.entry(input, None);
+        out.entry(None);
         out.began_at(self.line);
         out.lost(if begins_record(rest) { Loss::LogTruncated } else { Loss::LogMalformed });
         let mut passed = 0;
@@ -102,16 +101,23 @@ impl Csv {
         self.advance(self.start + next, passed);
     }
 
+    /// Reads a record in the buffer; false where it is none.
+    fn buffered(&mut self, range: Range<usize>, out: &mut Records<'_>) -> bool {
+        let buffer = std::mem::take(&mut self.buffer);
+        let bytes = buffer.get(range).unwrap_or_default();
+        let is_record = self.record(bytes.strip_suffix(b"\n").unwrap_or(bytes), out);
+        self.buffer = buffer;
+        is_record
+    }
+
     /// Reads a record; false where it is none.
-    fn record(&mut self, range: Range<usize>, input: &Input, out: &mut Records<'_>) -> bool {
-        let Some(bytes) = self.buffer.get(range) else { return false };
-        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        if !self.fields.split(bytes) || self.fields.ranges.len() < COLUMNS {
+    fn record(&mut self, bytes: &[u8], out: &mut Records<'_>) -> bool {
+        if !self.fields.split(bytes) || self.fields.places.len() < COLUMNS {
             return false;
         }
-        let field = |index: usize| self.fields.get(index);
+        let field = |index: usize| self.fields.get(index, bytes);
         let times = &mut self.times;
-        let mut time = |index: usize| Some(Stamp::read(self.fields.get(index)?)?.resolve(times)?.0);
+        let mut time = |index: usize| Some(Stamp::read(field(index)?)?.resolve(times)?.0);
         let Some(stamp_ns) = time(0) else { return false };
         let Some(severity) = field(11).map(|word| Severity::told(word, field(12))) else { return false };
         let is_known = field(5).is_some_and(|session| self.conversations.has_begun(session));
@@ -135,7 +141,7 @@ impl Csv {
             application: field(22),
             backend: field(23),
         };
-        out.entry(input, Some(at_ns));
+        out.entry(Some(at_ns));
         self.conversations.entry(&entry, out);
         true
     }
@@ -144,37 +150,47 @@ impl Csv {
 impl Reader for Csv {
     fn read(&mut self, input: &mut Input, out: &mut Records<'_>) {
         self.line = 1;
-        while let Some(line) = input.line() {
-            let ended = line.ended;
+        input.each_line(out, |line, out| {
+            // Most records are a line, which need not be kept.
+            let is_whole = line.ended && self.start == self.buffer.len() && !has_open_quote(line.bytes);
+            if is_whole && self.record(line.bytes, out) {
+                self.line += 1;
+                return;
+            }
             self.buffer.extend_from_slice(line.bytes);
             // The last line of a file that is still written has no end.
-            if ended {
+            if line.ended {
                 self.buffer.push(b'\n');
-                self.take(input, out);
+                self.take(out);
             }
-        }
+        });
         // What is left is a record that was cut off, or ends without a newline. There may be whole ones behind a quote that
         // was never closed.
         while self.start < self.buffer.len() {
             let range = self.start..self.buffer.len();
             let end = range.end;
-            if self.record(range, input, out) {
+            if self.buffered(range, out) {
                 self.advance(end, self.lines);
                 continue;
             }
-            self.resync(input, out);
-            self.take(input, out);
+            self.resync(out);
+            self.take(out);
         }
         self.advance(self.buffer.len(), 0);
-        self.conversations.end_of_file(input, out);
+        self.conversations.end_of_file(out);
         if let Some(what) = self.times.unknown_zone() {
-            out.problem(input.path(), what);
+            out.problem(what);
         }
     }
 
     fn finish(&mut self, out: &mut Records<'_>) {
         self.conversations.finish(out);
     }
+}
+
+/// Whether there is an odd number of quotes.
+fn has_open_quote(bytes: &[u8]) -> bool {
+    memchr::memchr_iter(b'"', bytes).count() % 2 == 1
 }
 
 /// Whether a line begins as records do: with a time and a comma.
@@ -187,52 +203,77 @@ fn begins_record(line: &[u8]) -> bool {
     is_time && line.get(form.len()..).is_some_and(|rest| memchr::memchr(b',', rest.get(..40).unwrap_or(rest)).is_some())
 }
 
-/// The fields of one record.
+/// Where the fields of one record are.
 #[derive(Debug, Default)]
 struct Fields {
-    /// Their contents without quotes.
+    places: Vec<Place>,
+    /// Contents in which quotes were doubled.
     text: Vec<u8>,
-    /// Where each is; `None` is NULL, which is nothing between two commas.
-    ranges: Vec<Option<Range<usize>>>,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// Nothing between two commas.
+    Null,
+    Record(Range<usize>),
+    Text(Range<usize>),
 }
 
 impl Fields {
-    fn get(&self, index: usize) -> Option<&[u8]> {
-        self.text.get(self.ranges.get(index)?.clone()?)
+    /// The contents of a field; `None` for NULL.
+    fn get<'a>(&'a self, index: usize, record: &'a [u8]) -> Option<&'a [u8]> {
+        match self.places.get(index)? {
+            Place::Null => None,
+            Place::Record(range) => record.get(range.clone()),
+            Place::Text(range) => self.text.get(range.clone()),
+        }
     }
 
     /// Splits a record. False where it is not CSV, or holds a zero byte, as no text of PostgreSQL does.
     fn split(&mut self, record: &[u8]) -> bool {
         self.text.clear();
-        self.ranges.clear();
-        let mut rest = record;
+        self.places.clear();
+        let mut at = 0;
         loop {
-            let start = self.text.len();
-            if let Some(quoted) = rest.strip_prefix(b"\"") {
-                rest = quoted;
-                loop {
-                    let Some(end) = memchr::memchr(b'"', rest) else { return false };
-                    self.text.extend_from_slice(rest.get(..end).unwrap_or_default());
-                    rest = rest.get(end + 1..).unwrap_or_default();
-                    match rest.strip_prefix(b"\"") {
-                        Some(after) => {
-                            self.text.push(b'"');
-                            rest = after;
-                        }
-                        None => break,
-                    }
+            let rest = record.get(at..).unwrap_or_default();
+            let (place, length) = if let Some(quoted) = rest.strip_prefix(b"\"") {
+                let Some(length) = memchr::memchr(b'"', quoted) else { return false };
+                match quoted.get(length + 1) {
+                    Some(b'"') => match self.unescape(quoted) {
+                        Some((range, length)) => (Place::Text(range), length + 2),
+                        None => return false,
+                    },
+                    _ => (Place::Record(at + 1..at + 1 + length), length + 2),
                 }
-                self.ranges.push(Some(start..self.text.len()));
             } else {
-                let end = memchr::memchr3(b',', b'"', b'\n', rest).unwrap_or(rest.len());
-                self.text.extend_from_slice(rest.get(..end).unwrap_or_default());
-                rest = rest.get(end..).unwrap_or_default();
-                self.ranges.push((end > 0).then_some(start..self.text.len()));
+                // Most are short.
+                let length = rest.iter().position(|byte| matches!(byte, b',' | b'"' | b'\n')).unwrap_or(rest.len());
+                (if length > 0 { Place::Record(at..at + length) } else { Place::Null }, length)
+            };
+            self.places.push(place);
+            match record.get(at + length) {
+                None => return memchr::memchr(0, record).is_none(),
+                Some(b',') => at += length + 1,
+                Some(_) => return false,
             }
-            match rest {
-                [] => return memchr::memchr(0, &self.text).is_none(),
-                [b',', after @ ..] => rest = after,
-                _ => return false,
+        }
+    }
+
+    /// Copies what is within quotes, and halves the doubled ones: where it is, and how long it was. `None` where there is no end.
+    fn unescape(&mut self, quoted: &[u8]) -> Option<(Range<usize>, usize)> {
+        let start = self.text.len();
+        let mut rest = quoted;
+        loop {
+            let end = memchr::memchr(b'"', rest)?;
+            let (content, after) = rest.split_at_checked(end)?;
+            self.text.extend_from_slice(content);
+            rest = after.get(1..)?;
+            match rest.strip_prefix(b"\"") {
+                Some(after) => {
+                    self.text.push(b'"');
+                    rest = after;
+                }
+                None => return Some((start..self.text.len(), quoted.len() - rest.len() - 1)),
             }
         }
     }

@@ -119,21 +119,21 @@ impl Json {
     }
 
     /// Takes the earliest of the lines that wait.
-    fn next(&mut self, input: &Input, out: &mut Records<'_>) -> bool {
+    fn next(&mut self, out: &mut Records<'_>) -> bool {
         let Some((_, line)) = self.waiting.pop_first() else { return false };
         self.waiting_bytes -= line.len();
         match Kind::of(&line) {
-            Kind::CloudNative => self.wrapped(&line, input, out),
-            _ => self.payload(&line, input, out),
+            Kind::CloudNative => self.wrapped(&line, out),
+            _ => self.payload(&line, out),
         }
         true
     }
 
-    fn line(&mut self, line: &[u8], ended: bool, input: &Input, out: &mut Records<'_>) {
+    fn line(&mut self, line: &[u8], ended: bool, out: &mut Records<'_>) {
         match Kind::of(line) {
             Kind::Plain => match parse::<Record<'_>>(line) {
-                Some(record) => self.record(&record, input, out),
-                None => unusable(line, ended, input, out),
+                Some(record) => self.record(&record, out),
+                None => unusable(line, ended, out),
             },
             Kind::CloudNative => {
                 let key = parse::<Wrapped<'_>>(line).and_then(|wrapped| {
@@ -141,35 +141,35 @@ impl Json {
                     Some((self.time(&wrapped.record.timestamp?)?.0, number))
                 });
                 if !self.wait(line, key) {
-                    unusable(line, ended, input, out);
+                    unusable(line, ended, out);
                 }
             }
             Kind::Cloud => {
                 let key = parse::<Payload<'_>>(line).and_then(|payload| Some((self.time(&payload.timestamp?)?.0, 0)));
                 if !self.wait(line, key) {
-                    unusable(line, ended, input, out);
+                    unusable(line, ended, out);
                 }
             }
             Kind::Docker => match parse::<Payload<'_>>(line) {
-                Some(_) => self.payload(line, input, out),
-                None => unusable(line, ended, input, out),
+                Some(_) => self.payload(line, out),
+                None => unusable(line, ended, out),
             },
         }
         while self.waiting.len() > WINDOW_LINES || self.waiting_bytes > WINDOW_BYTES {
-            self.next(input, out);
+            self.next(out);
         }
     }
 
-    fn wrapped(&mut self, line: &[u8], input: &Input, out: &mut Records<'_>) {
+    fn wrapped(&mut self, line: &[u8], out: &mut Records<'_>) {
         match parse::<Wrapped<'_>>(line) {
-            Some(wrapped) => self.record(&wrapped.record, input, out),
-            None => unusable(line, true, input, out),
+            Some(wrapped) => self.record(&wrapped.record, out),
+            None => unusable(line, true, out),
         }
     }
 
-    fn payload(&mut self, line: &[u8], input: &Input, out: &mut Records<'_>) {
+    fn payload(&mut self, line: &[u8], out: &mut Records<'_>) {
         let Some(payload) = parse::<Payload<'_>>(line) else {
-            return unusable(line, true, input, out);
+            return unusable(line, true, out);
         };
         let time = payload.timestamp.as_ref().and_then(|stamp| self.time(stamp));
         let time = time.map(|(at_ns, resolution_ns)| Written::At(at_ns, resolution_ns));
@@ -186,14 +186,14 @@ impl Json {
             // A message that was kept in one piece has its further lines as they were, with or without the server's tab.
             let further = index > 0 && !text.starts_with(b"\t");
             let tabbed = if further { Cow::Owned([b"\t", text].concat()) } else { Cow::Borrowed(text) };
-            self.lines.line(Framed { text: &tabbed, time, ..Framed::default() }, input, out);
+            self.lines.line(Framed { text: &tabbed, time, ..Framed::default() }, out);
         }
     }
 
-    fn record(&mut self, record: &Record<'_>, input: &Input, out: &mut Records<'_>) {
+    fn record(&mut self, record: &Record<'_>, out: &mut Records<'_>) {
         let stamp = record.timestamp.as_ref().and_then(|stamp| self.time(stamp));
         let (Some((stamp_ns, resolution_ns)), Some(message)) = (stamp, &record.message) else {
-            out.entry(input, None);
+            out.entry(None);
             out.lost(Loss::LogForeign);
             return;
         };
@@ -203,7 +203,7 @@ impl Json {
             (host, _) => host,
         };
         let at_ns = self.lines.tick(stamp_ns, resolution_ns);
-        out.entry(input, Some(at_ns));
+        out.entry(Some(at_ns));
         if message.0.contains('\0') || record.statement.as_ref().is_some_and(|statement| statement.0.contains('\0')) {
             out.lost(Loss::LogMalformed);
             return;
@@ -249,25 +249,21 @@ impl Json {
 
 impl Reader for Json {
     fn read(&mut self, input: &mut Input, out: &mut Records<'_>) {
-        let mut buffer = Vec::new();
-        while let Some(line) = input.line() {
-            let (cut, ended) = (line.cut, line.ended);
-            buffer.clear();
-            buffer.extend_from_slice(line.bytes);
-            if cut > 0 {
-                out.entry(input, None);
+        input.each_line(out, |line, out| {
+            if line.cut > 0 {
+                out.entry(None);
                 out.lost(Loss::LogTruncated);
-                out.missing(Loss::Oversized, cut);
-            } else if !buffer.trim_ascii().is_empty() {
-                self.line(&buffer, ended, input, out);
+                out.missing(Loss::Oversized, line.cut);
+            } else if !line.bytes.trim_ascii().is_empty() {
+                self.line(line.bytes, line.ended, out);
             }
-        }
-        while self.next(input, out) {}
+        });
+        while self.next(out) {}
         if !std::mem::take(&mut self.partial).is_empty() {
-            out.entry(input, None);
+            out.entry(None);
             out.lost(Loss::LogTruncated);
         }
-        self.lines.end_of_file(true, input, out);
+        self.lines.end_of_file(true, out);
     }
 
     fn finish(&mut self, out: &mut Records<'_>) {
@@ -294,8 +290,8 @@ fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
     serde_json::from_slice(line).ok()
 }
 
-fn unusable(line: &[u8], ended: bool, input: &Input, out: &mut Records<'_>) {
-    out.entry(input, None);
+fn unusable(line: &[u8], ended: bool, out: &mut Records<'_>) {
+    out.entry(None);
     let is_object = serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
     let cut = !ended || (line.starts_with(b"{") && !line.trim_ascii_end().ends_with(b"}"));
     out.lost(match () {

@@ -18,7 +18,7 @@ use super::prefix::{Head, Prefix};
 use crate::log::sessions::compact;
 use crate::log::syslog;
 use crate::log::time::{Ticks, Times, Years};
-use crate::log::{Input, Records, Settings};
+use crate::log::{Records, Settings};
 use crate::trace::Loss;
 
 /// Entries that are under way at a time; most end when their process writes the next one.
@@ -89,8 +89,8 @@ impl Lines {
     }
 
     /// Takes the next line.
-    pub fn line(&mut self, line: Framed<'_>, input: &Input, out: &mut Records<'_>) {
-        self.take(line, input, out);
+    pub fn line(&mut self, line: Framed<'_>, out: &mut Records<'_>) {
+        self.take(line, out);
         if line.cut > 0
             && let Some(open) = self.open.get_mut(&self.last)
         {
@@ -98,23 +98,23 @@ impl Lines {
         }
     }
 
-    fn take(&mut self, line: Framed<'_>, input: &Input, out: &mut Records<'_>) {
+    fn take(&mut self, line: Framed<'_>, out: &mut Records<'_>) {
         if line.part.is_some_and(|(_, part)| part > 1) {
-            return self.further_part(line, input, out);
+            return self.further_part(line, out);
         }
         // Where tabs were replaced on the way, eight blanks stand for the one that the server added.
         let is_further = line.text.is_empty() || (further(line.text).is_some() && !is_memory(line.text));
         if !is_further && let Some((head, level, message)) = self.head(line.text) {
             let key = key(line.pid, &head);
             match level {
-                Level::Message(severity) => self.begin(key, &line, &head, severity, message, input, out),
-                _ => self.attach(key, level, message, None, input, out),
+                Level::Message(severity) => self.begin(key, &line, &head, severity, message, out),
+                _ => self.attach(key, level, message, None, out),
             }
             return;
         }
         if is_further {
             let key = line.pid.map_or_else(|| self.last.clone(), compact);
-            return self.further_line(key, line.text, input, out);
+            return self.further_line(key, line.text, out);
         }
         // Up to version 7.4 further lines have no tab.
         if line.pid.is_none()
@@ -127,11 +127,11 @@ impl Lines {
             self.strange += 1;
         }
         self.conversations.unread(line.text);
-        self.orphan(CompactString::const_new("\0"), None, Loss::LogMalformed, input, out);
+        self.orphan(CompactString::const_new("\0"), None, Loss::LogMalformed, out);
     }
 
     /// A file ends: no entry goes on in the next one. `whole` is false where the last line is cut off.
-    pub fn end_of_file(&mut self, whole: bool, input: &Input, out: &mut Records<'_>) {
+    pub fn end_of_file(&mut self, whole: bool, out: &mut Records<'_>) {
         if !whole && let Some(open) = self.open.get_mut(&self.last).filter(|open| !open.lost) {
             open.lost = true;
             out.began_at(open.line);
@@ -148,15 +148,15 @@ impl Lines {
                     "begin with a prefix that is not recognised; give --log-line-prefix as SHOW log_line_prefix tells it"
                 }
             };
-            out.problem(input.path(), format!("{strange} lines with a severity {what}"));
+            out.problem(format!("{strange} lines with a severity {what}"));
         }
-        self.conversations.end_of_file(input, out);
+        self.conversations.end_of_file(out);
         if std::mem::take(&mut self.timeless) {
             let what = "its entries have no time: they are put one after another from 1970 on, by their durations";
-            out.problem(input.path(), what);
+            out.problem(what);
         }
         if let Some(what) = self.times.unknown_zone() {
-            out.problem(input.path(), what);
+            out.problem(what);
         }
     }
 
@@ -205,7 +205,6 @@ impl Lines {
     }
 
     /// An entry begins.
-    #[expect(clippy::too_many_arguments, reason = "what one line told")]
     fn begin(
         &mut self,
         key: CompactString,
@@ -213,7 +212,6 @@ impl Lines {
         head: &Head<'_>,
         severity: Severity,
         message: &[u8],
-        input: &Input,
         out: &mut Records<'_>,
     ) {
         self.close(&key, out);
@@ -229,7 +227,7 @@ impl Lines {
             },
         };
         if head.time.is_some() && stamp.is_none() {
-            return self.orphan(key, line.part, Loss::LogMalformed, input, out);
+            return self.orphan(key, line.part, Loss::LogMalformed, out);
         }
         let at_ns = match stamp {
             Some((stamp_ns, resolution_ns)) => self.ticks.next(stamp_ns, resolution_ns),
@@ -239,13 +237,13 @@ impl Lines {
             }
         };
         self.last_ns = at_ns;
-        out.entry(input, stamp.map(|_| at_ns));
+        out.entry(stamp.map(|_| at_ns));
         let (code, message) = verbose(message);
         let session_start_ns = head.start.and_then(|start| start.resolve(&mut self.times)).map(|(ns, _)| ns);
         let text = |field: Option<&[u8]>| field.map(compact);
         let open = Open {
             at_ns,
-            line: input.lines(),
+            line: out.line(),
             session_start_ns: session_start_ns.or_else(|| began(head.session?)),
             fields: [
                 text(head.session),
@@ -275,11 +273,10 @@ impl Lines {
         level: Level,
         text: &[u8],
         part: Option<(u64, u32)>,
-        input: &Input,
         out: &mut Records<'_>,
     ) {
         let Some(open) = self.open.get_mut(&key) else {
-            return self.orphan(key, part, Loss::LogTruncated, input, out);
+            return self.orphan(key, part, Loss::LogTruncated, out);
         };
         let (into, place) = match level {
             Level::Detail => (Into::Detail, Some(&mut open.detail)),
@@ -295,7 +292,7 @@ impl Lines {
     }
 
     /// A line that begins with a tab, of which the server added one; or an empty one.
-    fn further_line(&mut self, key: CompactString, text: &[u8], input: &Input, out: &mut Records<'_>) {
+    fn further_line(&mut self, key: CompactString, text: &[u8], out: &mut Records<'_>) {
         match self.open.get_mut(&key) {
             Some(open) if text.is_empty() => open.blank += 1,
             Some(open) => {
@@ -305,12 +302,12 @@ impl Lines {
             }
             // Blank lines between entries are nothing.
             None if text.is_empty() => {}
-            None => self.orphan(key, None, Loss::LogTruncated, input, out),
+            None => self.orphan(key, None, Loss::LogTruncated, out),
         }
     }
 
     /// A part of an entry that syslog cut.
-    fn further_part(&mut self, line: Framed<'_>, input: &Input, out: &mut Records<'_>) {
+    fn further_part(&mut self, line: Framed<'_>, out: &mut Records<'_>) {
         let key = compact(line.pid.unwrap_or_default());
         let number = line.part.map(|(number, _)| number);
         let is_mine = |open: &&mut Open| open.number == number;
@@ -319,7 +316,7 @@ impl Lines {
                 self.head(line.text).filter(|(_, level, _)| !matches!(level, Level::Message(_)))
             && self.open.get(&key).is_some_and(|open| open.number == number)
         {
-            self.attach(key.clone(), level, text, line.part, input, out);
+            self.attach(key.clone(), level, text, line.part, out);
             if let Some(open) = self.open.get_mut(&key) {
                 open.last_part = line.text.to_vec();
             }
@@ -332,22 +329,15 @@ impl Lines {
             }
             None => {
                 self.close(&key, out);
-                self.orphan(key, line.part, Loss::LogTruncated, input, out);
+                self.orphan(key, line.part, Loss::LogTruncated, out);
             }
         }
     }
 
     /// A line whose entry did not begin here is an entry of its own that is lost, together with the lines that follow it.
-    fn orphan(
-        &mut self,
-        key: CompactString,
-        part: Option<(u64, u32)>,
-        loss: Loss,
-        input: &Input,
-        out: &mut Records<'_>,
-    ) {
+    fn orphan(&mut self, key: CompactString, part: Option<(u64, u32)>, loss: Loss, out: &mut Records<'_>) {
         self.close(&key, out);
-        out.entry(input, None);
+        out.entry(None);
         out.lost(loss);
         let open = Open { lost: true, into: Into::Nothing, number: part.map(|(number, _)| number), ..Open::default() };
         self.last.clone_from(&key);

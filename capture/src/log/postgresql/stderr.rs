@@ -33,24 +33,20 @@ impl Reader for Stderr {
             None if self.goes_on => {}
             None => self.lines.years = Years::until(input.written_ns()),
         }
-        let mut whole = true;
+        let mut is_cut = false;
         let mut is_json = false;
-        let mut buffer = Vec::new();
-        while let Some(line) = input.line() {
-            whole = line.ended && line.cut == 0;
-            let cut = line.cut;
-            buffer.clear();
-            buffer.extend_from_slice(line.bytes);
-            if let Some(syslog) = Syslog::read(&buffer) {
-                self.syslog(&syslog, cut, input, out);
+        let whole = input.each_line(out, |line, out| {
+            is_cut = line.cut > 0;
+            if let Some(syslog) = Syslog::read(line.bytes) {
+                self.syslog(&syslog, line.cut, out);
             } else {
-                is_json |= buffer.starts_with(b"{\"");
-                self.lines.line(Framed { text: &buffer, cut, ..Framed::default() }, input, out);
+                is_json |= line.bytes.starts_with(b"{\"");
+                self.lines.line(Framed { text: line.bytes, cut: line.cut, ..Framed::default() }, out);
             }
-        }
-        self.lines.end_of_file(whole && !input.is_stopped(), input, out);
+        });
+        self.lines.end_of_file(whole && !is_cut, out);
         if is_json {
-            out.problem(input.path(), "there are lines of JSON in it: give --format postgresql-json");
+            out.problem("there are lines of JSON in it: give --format postgresql-json");
         }
     }
 
@@ -60,17 +56,17 @@ impl Reader for Stderr {
 }
 
 impl Stderr {
-    fn syslog(&mut self, syslog: &Syslog<'_>, cut: u64, input: &Input, out: &mut Records<'_>) {
+    fn syslog(&mut self, syslog: &Syslog<'_>, cut: u64, out: &mut Records<'_>) {
         let (part, text) = part(after_colour(syslog.text));
         let is_ours = part.is_some() || memmem::find(syslog.program, b"postgres").is_some();
         if !is_ours {
-            out.entry(input, None);
+            out.entry(None);
             out.lost(Loss::LogForeign);
             return;
         }
         let text = tabs(text);
         let time = Some(Written::Syslog(syslog.time));
-        self.lines.line(Framed { text: &text, time, pid: syslog.pid, part, cut }, input, out);
+        self.lines.line(Framed { text: &text, time, pid: syslog.pid, part, cut }, out);
     }
 }
 

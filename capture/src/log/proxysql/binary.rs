@@ -59,7 +59,8 @@ impl Binary {
         }
         if whole && let Some(declared) = record::declared(self.rest()) {
             self.fill(LENGTH + declared, input);
-            if self.record(input, out) {
+            out.reached = input.reached();
+            if self.record(out) {
                 *begun = true;
                 return true;
             }
@@ -70,15 +71,15 @@ impl Binary {
     }
 
     /// Takes a record. False where there is none.
-    fn record(&mut self, input: &Input, out: &mut Records<'_>) -> bool {
+    fn record(&mut self, out: &mut Records<'_>) -> bool {
         let layouts = [self.layout].into_iter().chain(Layout::ALL);
         let rest = self.buffer.get(self.at..).unwrap_or_default();
         let found = layouts.into_iter().find_map(|layout| Some((layout, record::read(rest, layout)?)));
         let Some((layout, (record, length))) = found else { return false };
         match record {
-            Some(event) => self.objects.event(&event, input, out),
+            Some(event) => self.objects.event(&event, out),
             None => {
-                out.entry(input, None);
+                out.entry(None);
                 out.lost(Loss::LogServer);
             }
         }
@@ -100,14 +101,15 @@ impl Binary {
                 break looked;
             }
         };
+        out.reached = input.reached();
         let line = self.buffer.get(self.at..self.at + end).unwrap_or_default();
-        self.objects.line(line.strip_suffix(b"\n").unwrap_or(line), input, out);
+        self.objects.line(line.strip_suffix(b"\n").unwrap_or(line), out);
         self.at += end;
     }
 
     /// Passes over what is no record, up to the next one.
     fn pass_over(&mut self, begun: bool, input: &mut Input, out: &mut Records<'_>) {
-        let from = input.bytes() - self.rest().len() as u64;
+        let from = input.reached().bytes - self.rest().len() as u64;
         let mut passed = 0;
         let mut found = false;
         let mut first = 1;
@@ -126,7 +128,8 @@ impl Binary {
                 break;
             }
         }
-        out.entry(input, None);
+        out.reached = input.reached();
+        out.entry(None);
         out.began_at(from);
         // It is the beginning or the end of a record where the file begins or ends with it.
         let is_end = self.rest().is_empty();
@@ -147,11 +150,11 @@ impl Reader for Binary {
         self.buffer.clear();
         self.at = 0;
         if self.fill(2, input) && self.rest().starts_with(b"{\"") {
-            out.problem(input.path(), "these events are JSON: give --format proxysql-json");
+            out.problem("these events are JSON: give --format proxysql-json");
         }
         let mut begun = false;
         while self.next(&mut begun, input, out) {}
-        self.objects.end_of_file(input, out);
+        self.objects.end_of_file(out);
     }
 
     fn finish(&mut self, _: &mut Records<'_>) {

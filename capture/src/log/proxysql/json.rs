@@ -38,16 +38,13 @@ impl Json {
 impl Reader for Json {
     fn read(&mut self, input: &mut Input, out: &mut Records<'_>) {
         let mut first = true;
-        let mut bytes = Vec::new();
-        while let Some(line) = input.line() {
-            bytes.clear();
-            bytes.extend_from_slice(line.bytes);
-            if std::mem::take(&mut first) && memchr::memchr(0, &bytes).is_some() {
-                out.problem(input.path(), "these events are binary: give --format proxysql-binary");
+        input.each_line(out, |line, out| {
+            if std::mem::take(&mut first) && memchr::memchr(0, line.bytes).is_some() {
+                out.problem("these events are binary: give --format proxysql-binary");
             }
-            self.objects.line(&bytes, input, out);
-        }
-        self.objects.end_of_file(input, out);
+            self.objects.line(line.bytes, out);
+        });
+        self.objects.end_of_file(out);
     }
 
     fn finish(&mut self, _: &mut Records<'_>) {
@@ -57,7 +54,7 @@ impl Reader for Json {
 
 impl Objects {
     /// Takes a line.
-    pub fn line(&mut self, line: &[u8], input: &Input, out: &mut Records<'_>) {
+    pub fn line(&mut self, line: &[u8], out: &mut Records<'_>) {
         let text = line.trim_ascii_end();
         if text.is_empty() && self.pending.is_empty() {
             return;
@@ -70,47 +67,47 @@ impl Objects {
                 // An object ends with its last brace: no need to try before.
                 if text.ends_with(b"}") {
                     let pending = std::mem::take(&mut self.pending);
-                    self.objects(&pending, input, out);
+                    self.objects(&pending, out);
                 }
                 return;
             }
             self.pending.clear();
-            out.entry(input, None);
+            out.entry(None);
             out.began_at(self.line);
             out.lost(Loss::LogTruncated);
         }
-        self.objects(text, input, out);
+        self.objects(text, out);
     }
 
     /// A file ends.
-    pub fn end_of_file(&mut self, input: &Input, out: &mut Records<'_>) {
+    pub fn end_of_file(&mut self, out: &mut Records<'_>) {
         if !std::mem::take(&mut self.pending).is_empty() {
-            out.entry(input, None);
+            out.entry(None);
             out.began_at(self.line);
             out.lost(Loss::LogTruncated);
         }
         let foreign = std::mem::take(&mut self.foreign);
         if foreign > 0 {
             let what = format!("{foreign} events are of ProxySQL's PostgreSQL side, which is not read");
-            out.problem(input.path(), what);
+            out.problem(what);
         }
     }
 
     /// Takes one or more objects.
-    fn objects(&mut self, text: &[u8], input: &Input, out: &mut Records<'_>) {
+    fn objects(&mut self, text: &[u8], out: &mut Records<'_>) {
         let mut objects = serde_json::Deserializer::from_slice(text).into_iter::<Object<'_>>();
         loop {
             let start = objects.byte_offset();
             match objects.next() {
                 None => return,
-                Some(Ok(object)) => self.object(object, input, out),
+                Some(Ok(object)) => self.object(object, out),
                 Some(Err(error)) if error.is_eof() => {
                     self.pending = text.get(start..).unwrap_or_default().to_vec();
-                    self.line = input.lines();
+                    self.line = out.line();
                     return;
                 }
                 Some(Err(_)) => {
-                    out.entry(input, None);
+                    out.entry(None);
                     return out.lost(Loss::LogMalformed);
                 }
             }
@@ -118,8 +115,8 @@ impl Objects {
     }
 
     /// Passes an event on, whichever format it came in.
-    pub fn event(&mut self, event: &Event<'_>, input: &Input, out: &mut Records<'_>) {
-        out.entry(input, Some(event.start_ns.saturating_add_unsigned(event.duration_ns)));
+    pub fn event(&mut self, event: &Event<'_>, out: &mut Records<'_>) {
+        out.entry(Some(event.start_ns.saturating_add_unsigned(event.duration_ns)));
         self.conversations.event(event, out);
     }
 
@@ -128,7 +125,7 @@ impl Objects {
         self.conversations.finish();
     }
 
-    fn object(&mut self, mut object: Object<'_>, input: &Input, out: &mut Records<'_>) {
+    fn object(&mut self, mut object: Object<'_>, out: &mut Records<'_>) {
         let name = object.event.take().unwrap_or_default();
         let asked = match &*name {
             "COM_QUERY" => Some(Asked::Query),
@@ -137,9 +134,9 @@ impl Objects {
             _ => None,
         };
         if let Some(event) = asked.and_then(|asked| object.event(asked)) {
-            return self.event(&event, input, out);
+            return self.event(&event, out);
         }
-        out.entry(input, None);
+        out.entry(None);
         out.lost(match &*name {
             // Of the audit log.
             _ if name.starts_with("MySQL_Client_") => Loss::LogMessage,

@@ -126,7 +126,18 @@ fn an_acknowledgement_inside_a_hole_is_no_gap() {
 fn a_late_segment_does_not_fill_a_gap() {
     let (heard, stream) = play_from(7, "0 abc \n 6 ghi \n ack 9 \n 3 def \n 9 j");
     assert_eq!(heard.text, "abc[3]ghij");
-    assert_eq!(stream.counts(), Counts { repeated: 3, early: 1, gaps: 1, gap_bytes: 3 });
+    assert_eq!(stream.counts(), Counts { delivered: 7, cut: 0, repeated: 3, early: 1, gaps: 1, gap_bytes: 3 });
+}
+
+/// Found by fuzzing: it waited to be next, which it never is, and so did everybody.
+#[test]
+fn a_segment_half_of_all_numbers_away_does_not_wait() {
+    for far in ["-2147483648 vwxyz", "2147483647 vwxyz", "-2147483645 vwxyz", "2147483646 vwxyz"] {
+        let (heard, stream) = play_from(7, &format!("0 abc \n {far} \n 6 ghi \n older 9 \n flush"));
+        assert_eq!((&*heard.text, stream.counts().repeated), ("abc[3]ghi", 5), "{far}");
+    }
+    let (heard, stream) = play_from(7, "0 abc \n 2147483600 x \n 3 d \n older 9 \n flush");
+    assert_eq!((&*heard.text, stream.counts().repeated), ("abcd[2147483596]x", 0));
 }
 
 #[test]

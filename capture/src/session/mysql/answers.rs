@@ -26,11 +26,11 @@ impl Conversation {
             self.unasked(payload);
             return Ok(());
         };
-        let part = answer.next(payload)?;
-        if matches!(part, Part::Row) && self.eof_known {
+        if self.eof_known && answer.is_row(payload) {
             self.answer.row(at_ns, payload);
             return Ok(());
         }
+        let part = answer.next(payload)?;
         self.answer.packet(at_ns, payload, &part);
         *may_end_ns = answer.may_be_complete().then_some(at_ns);
         let (complete, deprecates_eof) = (answer.is_complete(), answer.deprecates_eof());

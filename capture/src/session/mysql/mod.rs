@@ -29,7 +29,7 @@ use crate::trace::{Loss, Losses, Sink};
 
 use super::encrypted::{self, Channel, Upgrade};
 use super::held::Held;
-use super::{Close, Decoder, Encrypted, Shared, Start};
+use super::{Close, Decoder, Encryption, Shared, Start};
 use conversation::Conversation;
 use framing::Framing;
 use inflate::Inflate;
@@ -403,7 +403,7 @@ impl Upgrade for Session {
 
     fn encrypted(&mut self, how: String, why: String) {
         let server = self.talk.who.server();
-        self.talk.shared.is_encrypted(Encrypted { server, how, why });
+        self.talk.shared.is_encrypted(Encryption { server, how, why });
         self.unreadable(Loss::Encrypted);
     }
 }
@@ -411,32 +411,20 @@ impl Upgrade for Session {
 impl Decoder for Session {
     #[inline]
     fn client(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
-        match self.channel {
-            None => self.plain(Direction::Client, at_ns, bytes, out),
-            Some(_) => self.decrypt(Direction::Client, at_ns, bytes, out),
-        }
+        self.arrived(Direction::Client, at_ns, bytes, out);
     }
 
     #[inline]
     fn server(&mut self, at_ns: i64, bytes: &[u8], out: &mut dyn Sink) {
-        match self.channel {
-            None => self.plain(Direction::Server, at_ns, bytes, out),
-            Some(_) => self.decrypt(Direction::Server, at_ns, bytes, out),
-        }
+        self.arrived(Direction::Server, at_ns, bytes, out);
     }
 
     fn client_gap(&mut self, at_ns: i64, missing: u64, out: &mut dyn Sink) {
-        match self.channel {
-            None => self.gap(Direction::Client, missing, out),
-            Some(_) => self.decrypt_gap(Direction::Client, at_ns, missing, out),
-        }
+        self.lacking(Direction::Client, at_ns, missing, out);
     }
 
     fn server_gap(&mut self, at_ns: i64, missing: u64, out: &mut dyn Sink) {
-        match self.channel {
-            None => self.gap(Direction::Server, missing, out),
-            Some(_) => self.decrypt_gap(Direction::Server, at_ns, missing, out),
-        }
+        self.lacking(Direction::Server, at_ns, missing, out);
     }
 
     fn close(&mut self, at_ns: i64, how: Close, out: &mut dyn Sink) {

@@ -84,7 +84,7 @@ impl Conversation {
             self.finish(request.row, out);
         }
         let goodbye = self.goodbye.take();
-        if !self.established || (recording && goodbye.is_none()) {
+        if goodbye.is_none() && (!self.established || recording) {
             return;
         }
         let mut row = match goodbye {

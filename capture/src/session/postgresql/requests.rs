@@ -29,10 +29,11 @@ impl Conversation {
             Frontend::FunctionCall(call) => self.call(at_ns, call),
             message @ (Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_)) => self.copy(frame, message),
             Frontend::Password(_) => self.password(),
+            Frontend::Terminate if self.goodbye.is_some() => self.unexpected(),
             Frontend::Terminate => {
                 let mut row = self.who.row(at_ns, Kind::Disconnect);
                 row.messages.push('X');
-                self.goodbye.get_or_insert(row);
+                self.goodbye = Some(row);
             }
         }
         Ok(())

@@ -2,8 +2,12 @@
 
 use std::io::Write;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use splitproof_capture::trace::Kind;
+use splitproof_capture::log::{Control, Format, Settings, Source};
+use splitproof_capture::session::Shared;
+use splitproof_capture::trace::{Engine, Kind, Request};
 
 use super::scene::stderr;
 use crate::cli::{Scene, Told};
@@ -41,6 +45,45 @@ fn a_log_becomes_a_trace_in_the_order_in_which_statements_began() {
     assert_eq!((&shown["source"], &shown["engine"]), (&"log".into(), &"postgresql".into()));
     assert_eq!((&shown["losses"][0]["reason"], &shown["losses"][0]["unit"]), (&"log_server".into(), &"entries".into()));
     scene.run("show trace", 0);
+}
+
+#[test]
+fn a_file_that_is_not_read_to_its_end_is_told() {
+    let scene = Scene::new();
+    scene.write("a.log", sample().as_bytes());
+    let files = vec![scene.path("a.log")];
+    let source = Source { format: Format::PostgresqlStderr, settings: Settings::default(), files };
+    for stopped in [false, true] {
+        let mut rows: Vec<Request> = Vec::new();
+        let control = Control { stop: Some(Arc::new(AtomicBool::new(stopped))), ..Control::default() };
+        let ended = source.run(&Shared::new(Engine::Postgresql), &mut rows, control).expect("reads");
+        assert_eq!((ended.stopped, rows.is_empty()), (stopped, stopped));
+    }
+}
+
+#[test]
+fn a_pipe_is_read_until_a_signal() {
+    let scene = Scene::new();
+    let mut child = scene.command("log --format postgresql-stderr --summary json -o trace -");
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    // The trace is begun once it minds signals.
+    while !scene.path("trace/trace.json").exists() {
+        assert_eq!(child.try_wait().expect("waits"), None);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    input.write_all(sample().as_bytes()).expect("reads");
+    let signal = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(signal.expect("runs").success());
+    // It looks at the signal when there is more to read, and this log never ends.
+    while input.write_all(sample().as_bytes()).is_ok() && child.try_wait().expect("waits").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let output = child.wait_with_output().expect("ends");
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &summary["problems"]), (Some(0), &serde_json::json!([])), "{summary}");
+    let shown = scene.run("show --format json trace", 0).json();
+    assert_eq!((&shown["complete"], &shown["stopped"]), (&true.into(), &serde_json::Value::Null));
 }
 
 #[test]

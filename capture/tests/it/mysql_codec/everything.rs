@@ -3,8 +3,8 @@
 use splitproof_capture::mysql::compressed::{self, Algorithm, Decompressor};
 use splitproof_capture::mysql::packet::{self, Joiner};
 use splitproof_capture::mysql::{
-    AuthMore, AuthNextFactor, AuthSwitch, BinaryRow, Capabilities, Code, Column, Command, Content, ErrPacket, Exchange,
-    Handshake, Kind, Known, OkPacket, Opening, ParamType, PrepareOk, Progress, TextRow, Unencodable, Value,
+    AuthMore, AuthNextFactor, AuthSwitch, BinaryRow, Capabilities, Column, Command, Content, ErrPacket, Handshake,
+    Kind, Known, OkPacket, Opening, ParamType, PrepareOk, Progress, TextRow, Unencodable, Value,
 };
 
 const TYPES: [ParamType; 4] = [
@@ -137,17 +137,5 @@ fn read_answer(payload: &[u8], capabilities: Capabilities) {
         assert_eq!(columns.len(), kinds.len());
         let again = written(|out| BinaryRow::write(out, &columns));
         assert!(BinaryRow::decode(&again, &kinds).unwrap().iter().eq(columns));
-    }
-    // As the answer to every command, packet by packet; each must be read or refused, and the end is the end.
-    for code in 0..=255 {
-        for start in [Exchange::new(Code(code), capabilities), Exchange::joined(Code(code))] {
-            let mut exchange = start.with_cursor();
-            for part in payload.chunks(8) {
-                let before = exchange.clone();
-                let answer = exchange.next(part);
-                assert!(!before.is_complete() || answer.is_err());
-                assert!(answer.is_ok() || exchange == before, "what cannot stand there changes nothing");
-            }
-        }
     }
 }

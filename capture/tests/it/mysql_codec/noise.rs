@@ -5,8 +5,8 @@ use proptest::sample::{Index, select};
 use splitproof_capture::mysql::bulk::{BulkFlags, BulkValue};
 use splitproof_capture::mysql::session_state::Change;
 use splitproof_capture::mysql::{
-    Attributes, AuthSwitch, BinaryRow, BulkExecute, Capabilities, Content, Execute, ExecuteFlags, Handshake,
-    HandshakeResponse, Kind, OkPacket, ParamType, Parameter, Query, Secret, SessionState, Status, auth,
+    Attributes, AuthSwitch, BinaryRow, BulkExecute, Capabilities, Code, Content, Exchange, Execute, ExecuteFlags,
+    Handshake, HandshakeResponse, Kind, OkPacket, ParamType, Parameter, Query, Secret, SessionState, Status, auth,
 };
 
 use super::everything::read_everything;
@@ -75,18 +75,35 @@ fn some_messages() -> Vec<Vec<u8>> {
     ]
 }
 
+/// As everything there is, and as the answer to every command, packet by packet; each must be read or refused, and the end is
+/// the end.
+fn read(payload: &[u8], capabilities: Capabilities) {
+    read_everything(payload, capabilities);
+    for code in 0..=255 {
+        for start in [Exchange::new(Code(code), capabilities), Exchange::joined(Code(code))] {
+            let mut exchange = start.with_cursor();
+            for part in payload.chunks(8) {
+                let before = exchange.clone();
+                let answer = exchange.next(part);
+                assert!(!before.is_complete() || answer.is_err());
+                assert!(answer.is_ok() || exchange == before, "what cannot stand there changes nothing");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn random_bytes(bytes in vec(any::<u8>(), 0..200), capabilities in capabilities()) {
-        read_everything(&bytes, capabilities);
+        read(&bytes, capabilities);
     }
 
     /// The first byte decides, so all of them are tried more often.
     #[test]
     fn random_commands(code in 0u8..0x22, bytes in vec(any::<u8>(), 0..60), capabilities in capabilities()) {
-        read_everything(&[&[code][..], &bytes].concat(), capabilities);
+        read(&[&[code][..], &bytes].concat(), capabilities);
     }
 
     #[test]
@@ -97,13 +114,13 @@ proptest! {
         end in any::<Index>(),
     ) {
         let mut message = message;
-        read_everything(&message, capabilities);
+        read(&message, capabilities);
         for (index, byte) in changes {
             let index = index.index(message.len());
             message[index] = byte;
         }
-        read_everything(&message, capabilities);
+        read(&message, capabilities);
         message.truncate(end.index(message.len()));
-        read_everything(&message, capabilities);
+        read(&message, capabilities);
     }
 }

@@ -32,6 +32,23 @@ fn what_the_end_of_the_recording_leaves_is_unfinished() {
     expect(&dialogue, &["query Q \"SELECT 1\" unfinished group=0"]);
 }
 
+/// Found by fuzzing: the number of such a request was given away, and no row had it.
+#[test]
+fn a_goodbye_is_a_row_once_and_also_before_the_session_is_ready() {
+    let dialogue = Dialogue::raw().client([startup(&[("user", "shop")]), terminate()]).close(Close::Client);
+    expect(&dialogue, &["connect  lost", "disconnect X lost took=1"]);
+    let dialogue = Dialogue::session().client([terminate(), terminate(), query("SELECT 1")]).close(Close::Client);
+    let (rows, _) = dialogue.run();
+    let mut seqs: Vec<u32> = rows.iter().map(|row| row.seq).collect();
+    seqs.sort_unstable();
+    assert_eq!(seqs, [0, 1, 2], "connect, disconnect, query");
+    expect_with_losses(
+        &dialogue,
+        &["disconnect X lost took=1", "query Q \"SELECT 1\" lost group=0"],
+        "unexpected_message=1",
+    );
+}
+
 #[test]
 fn a_server_that_shuts_down_says_so() {
     let dialogue = Dialogue::session().server([error("57P01", "terminating connection")]).close(Close::Server);

@@ -5,5 +5,6 @@
 //! - the other files: scenarios by theme
 
 mod decrypt;
+mod live;
 mod refused;
 mod scene;

@@ -10,8 +10,9 @@ use crate::corpus::{corpus, decode};
 fn said(read: &super::scene::Read) -> (String, String) {
     assert_eq!(read.losses.get(Loss::Encrypted), 1, "{:?}", read.losses);
     assert!(read.requests.is_empty(), "{:?}", read.requests);
-    let [(session, 1)] = read.encrypted.as_slice() else { panic!("{:?}", read.encrypted) };
-    (session.how.clone(), session.why.clone())
+    let [session] = read.encrypted.as_slice() else { panic!("{:?}", read.encrypted) };
+    assert_eq!(session.sessions, 1);
+    (session.encryption.clone(), session.reason.clone())
 }
 
 #[test]
@@ -26,7 +27,7 @@ fn without_secrets_a_session_is_named() {
         let (how, why) = said(&read);
         assert_eq!(how, "TLS 1.3, TLS_AES_256_GCM_SHA384, server name db.example.com");
         assert!(why.contains("there is no key log: give --keylog"), "{why}");
-        assert_eq!(&*read.encrypted[0].0.server, format!("10.0.0.2:{port}"));
+        assert_eq!(read.encrypted[0].server, format!("10.0.0.2:{port}"));
 
         // those of another session
         let (_, why) = said(&new.decode(&segments, &old.key_log));
@@ -82,7 +83,7 @@ fn the_corpus_encrypted_sessions_are_named_as_tshark_names_them() {
     let Some(corpus) = corpus(1) else { return };
     for (name, engine, ports, how) in ENCRYPTED {
         let decoded = decode(*engine, &corpus.join("pcap").join(name), ports);
-        let told: Vec<String> = decoded.encrypted.into_iter().map(|(session, _)| session.how).collect();
+        let told: Vec<String> = decoded.encrypted.into_iter().map(|session| session.encryption).collect();
         assert_eq!(told, [*how], "{name}");
     }
 }

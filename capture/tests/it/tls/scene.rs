@@ -9,9 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use splitproof_capture::packets::{Assembler, Control, Limits, Source, sessions};
-use splitproof_capture::session::{Encrypted, Shared};
+use splitproof_capture::session::Shared;
 use splitproof_capture::tls::KeyLog;
-use splitproof_capture::trace::{Engine, Losses, Request};
+use splitproof_capture::trace::{Encrypted, Engine, Losses, Request};
 use tempfile::TempDir;
 
 use crate::mysql_codec::mariadb::server::Server as MariaDb;
@@ -64,7 +64,7 @@ pub struct Recorded {
 pub struct Read {
     pub requests: Vec<Request>,
     pub losses: Losses,
-    pub encrypted: Vec<(Encrypted, u64)>,
+    pub encrypted: Vec<Encrypted>,
 }
 
 impl Read {
@@ -148,19 +148,22 @@ impl Scene {
 
     /// Lets the client run these statements, and keeps what passes.
     pub fn record(&self, how: How, statements: &[&str]) -> Recorded {
-        self.record_with(|port, key_log| {
-            let mut command = Command::new("python3");
-            command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tls/client.py"));
-            let engine = self.engine.as_str();
-            command.args([engine, &port.to_string()]).arg(key_log).args([how.version, how.ciphers]);
-            command.arg(how.sessions.to_string());
-            if how.certificate {
-                command.args([self.dir.path().join("certificate.pem"), self.dir.path().join("key.pem")]);
-            }
-            let mut client = command.stdin(Stdio::piped()).spawn().unwrap();
-            client.stdin.take().unwrap().write_all(statements.join("\n").as_bytes()).unwrap();
-            assert!(client.wait().unwrap().success());
-        })
+        self.record_with(|port, key_log| self.client(how, port, key_log, statements))
+    }
+
+    /// Lets the client run these statements at this port, until it has all of the answers.
+    pub fn client(&self, how: How, port: u16, key_log: &Path, statements: &[&str]) {
+        let mut command = Command::new("python3");
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tls/client.py"));
+        let engine = self.engine.as_str();
+        command.args([engine, &port.to_string()]).arg(key_log).args([how.version, how.ciphers]);
+        command.arg(how.sessions.to_string());
+        if how.certificate {
+            command.args([self.dir.path().join("certificate.pem"), self.dir.path().join("key.pem")]);
+        }
+        let mut client = command.stdin(Stdio::piped()).spawn().unwrap();
+        client.stdin.take().unwrap().write_all(statements.join("\n").as_bytes()).unwrap();
+        assert!(client.wait().unwrap().success());
     }
 
     /// Lets a client run that is given a port and the name of a key log, and keeps what passes.

@@ -153,8 +153,11 @@ impl State {
         self.cursors.get(name).map(|(node, _)| *node)
     }
 
-    /// Whether a table of this name is a temporary one of the session.
+    /// Whether a table of this name is a temporary one of the session, or a catalogue that lists those (PostgreSQL).
     pub fn is_temporary(&self, table: &Relation) -> bool {
+        if !self.mysql && !self.temporary.is_empty() && lists_objects(table) {
+            return true;
+        }
         table.schema.as_deref().is_none_or(|schema| schema == "pg_temp") && self.temporary.contains_key(&table.name)
     }
 
@@ -300,6 +303,25 @@ impl State {
     pub fn fresh(&self) -> State {
         let as_new = if self.mysql { State::of_mysql() } else { State::default() };
         State { generations: self.generations, ..as_new }
+    }
+}
+
+fn lists_objects(table: &Relation) -> bool {
+    const CATALOGUES: [&str; 9] = [
+        "pg_attribute",
+        "pg_class",
+        "pg_constraint",
+        "pg_index",
+        "pg_indexes",
+        "pg_sequences",
+        "pg_tables",
+        "pg_type",
+        "pg_views",
+    ];
+    match table.schema.as_deref() {
+        Some("information_schema") => true,
+        None | Some("pg_catalog") => CATALOGUES.contains(&table.name.as_str()),
+        Some(_) => false,
     }
 }
 

@@ -32,6 +32,8 @@ const ARTICLE: &str = "SELECT name, price FROM stock WHERE sku = ?";
 pub struct Answer {
     /// The first column of the first row, when it is text or a number.
     pub first: Option<String>,
+    /// The rows as they came.
+    pub bodies: Vec<Vec<u8>>,
     /// The number of the error that the answer ended with.
     pub error: Option<u16>,
     /// The statement that was prepared.

@@ -212,6 +212,7 @@ impl Wire {
                         TextRow::decode(&payload, exchange.columns())?.iter().next().flatten()
                     };
                     answer.rows(1, first.and_then(|value| String::from_utf8(value.to_vec()).ok()));
+                    answer.bodies.push(payload);
                 }
                 mysql::Answer::CursorOpen(_) => answer.more = true,
                 mysql::Answer::ResultEnd(end) => answer.more = !end.status.contains(mysql::Status::LAST_ROW_SENT),

@@ -23,6 +23,8 @@ pub struct Answer {
     pub first: Option<String>,
     /// SQLSTATE and message of the first error.
     pub error: Option<(String, String)>,
+    /// The rows as they came, without COPY data.
+    pub bodies: Vec<Vec<u8>>,
     /// Whether a portal stopped at its row limit.
     pub suspended: bool,
 }
@@ -184,10 +186,10 @@ impl Client {
             while let Some(frame) = frame::next_from(Direction::Server, self.input.get(used..).unwrap_or_default())? {
                 used += frame.len;
                 match Backend::decode(frame)? {
+                    Backend::DataRow(row) => answer.row(row.columns.iter().next().flatten(), frame.body),
                     Backend::Authentication(Authentication::Ok) => {}
                     Backend::Authentication(_) => return Err(Broken::Password),
                     Backend::ReadyForQuery(_) => done |= until == Until::Ready,
-                    Backend::DataRow(row) => answer.row(row.columns.iter().next().flatten()),
                     Backend::CopyData(_) => answer.rows += 1,
                     Backend::CopyInResponse(_) => wants_data = true,
                     Backend::ErrorResponse(fields) => {
@@ -227,10 +229,11 @@ impl Client {
 }
 
 impl Answer {
-    fn row(&mut self, first: Option<&[u8]>) {
+    fn row(&mut self, first: Option<&[u8]>, body: &[u8]) {
         if self.rows == 0 {
             self.first = first.and_then(|value| String::from_utf8(value.to_vec()).ok());
         }
         self.rows += 1;
+        self.bodies.push(body.to_vec());
     }
 }

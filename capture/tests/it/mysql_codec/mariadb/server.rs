@@ -35,8 +35,11 @@ impl Server {
             assert!(Command::new("chown").arg(USER).arg(dir.path()).status().unwrap().success());
         }
         let data = format!("--datadir={}", dir.path().join("data").display());
+        // A server that starts removes every temporary table it finds, also those of another one with the same directory.
+        let temporary = format!("--tmpdir={}", dir.path().display());
         let installed = unprivileged(&install)
             .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", &data])
+            .env("TMPDIR", dir.path())
             .output()
             .unwrap();
         let said = [installed.stdout, installed.stderr].concat();
@@ -44,7 +47,7 @@ impl Server {
         let socket = dir.path().join("socket");
         let log = std::fs::File::create(dir.path().join("log")).unwrap();
         let mut process = unprivileged(&server)
-            .args(["--no-defaults", &data, "--skip-networking", "--local-infile=1", "--log-bin=log"])
+            .args(["--no-defaults", &data, &temporary, "--skip-networking", "--local-infile=1", "--log-bin=log"])
             .args(["--max-allowed-packet=64M", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0"])
             .arg(format!("--socket={}", socket.display()))
             .args(settings)

@@ -1,9 +1,0 @@
-//! A log of the format pgpool.
-
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-
-mod logs;
-
-fuzz_target!(|input: &[u8]| logs::read("pgpool", input));
