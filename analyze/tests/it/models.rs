@@ -256,3 +256,9 @@ fn pgpool_does_as_it_was_seen_to() {
     assert!(seen >= 85, "{seen}");
     assert!(wrong.is_empty(), "{} of {seen} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+#[test]
+fn pgpool_does_as_its_table_says() {
+    let cases = holds("pgpool.yaml", "transaction");
+    assert!(cases >= 25, "{cases}");
+}

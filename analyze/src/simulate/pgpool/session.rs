@@ -30,7 +30,8 @@ pub struct Session<'a> {
     temporary: Vec<String>,
     prepared: HashMap<String, Nodes>,
     portals: HashMap<String, Nodes>,
-    pending: Option<(Arc<Facts>, Nodes)>,
+    /// What the last request ran, where, and whether its text begins as a read.
+    pending: Option<(Arc<Facts>, Nodes, bool)>,
 }
 
 impl<'a> Session<'a> {
@@ -103,7 +104,8 @@ impl<'a> Session<'a> {
             Sent::To(nodes) | Sent::OneOf(nodes) => nodes,
             _ => Nodes::default(),
         };
-        self.pending = Some((facts, nodes));
+        let conf = &self.pool.conf;
+        self.pending = Some((facts, nodes, begins_as_read(sql, conf.ignore_space, conf.comments)));
         decision
     }
 
@@ -216,7 +218,7 @@ impl<'a> Session<'a> {
     }
 
     /// What a statement that ended well does to what pgpool remembers.
-    fn settle(&mut self, facts: &Facts, nodes: Nodes) {
+    fn settle(&mut self, facts: &Facts, nodes: Nodes, as_read: bool) {
         let calls = |statement: &Statement| {
             statement.functions.iter().any(|function| self.pool.writes(function) == Writes::Yes)
         };
@@ -252,15 +254,21 @@ impl<'a> Session<'a> {
                 self.temporary.retain(|table| !statement.writes.iter().any(|dropped| dropped.name == *table));
             }
             if !several {
-                self.wrote(statement, writes);
+                // Seen of 4.3.5: a light lock, which every node gets, is no write of its table.
+                let light = statement.kind == StatementKind::LockTable && nodes == self.pool.all();
+                if !(light && self.pool.conf.on_write == OnWrite::DmlAdaptive) {
+                    self.wrote(statement, writes, as_read);
+                }
             }
         }
     }
 
     /// Remembers a write: everything counts as one that pgpool does not take for a read.
-    fn wrote(&mut self, statement: &Statement, calls: bool) {
+    fn wrote(&mut self, statement: &Statement, calls: bool, as_read: bool) {
         let reads = match &statement.kind {
-            StatementKind::Select => !statement.into && statement.row_lock.is_none(),
+            StatementKind::Select => {
+                as_read && !statement.into && statement.row_lock.is_none() && !statement.modifying_cte
+            }
             StatementKind::CopyTo { server_side } => !server_side,
             StatementKind::Show { .. } => true,
             StatementKind::Explain { analyze, inner } => !analyze || inner.kind == StatementKind::Select,
@@ -358,9 +366,9 @@ impl crate::simulate::Session for Session<'_> {
     fn ended(&mut self, request: &Request) {
         if request.outcome == Outcome::Ok
             && request.kind != Kind::Prepare
-            && let Some((facts, nodes)) = self.pending.take()
+            && let Some((facts, nodes, as_read)) = self.pending.take()
         {
-            self.settle(&facts, nodes);
+            self.settle(&facts, nodes, as_read);
         }
         if matches!(request.outcome, Outcome::Error | Outcome::Cancelled) && self.open {
             self.failed = true;
