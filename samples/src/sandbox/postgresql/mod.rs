@@ -77,7 +77,10 @@ impl Server for Postgresql {
         if let Some(port) = settings.upstream {
             text.push_str(&format!(
                 "primary_conninfo = 'host=127.0.0.1 port={port} user={user} application_name={name}'\n\
-                 wal_retrieve_retry_interval = '100ms'\n",
+                 wal_retrieve_retry_interval = '100ms'\n\
+                 # Else rows that the primary no longer needs hold up the replay while a cursor here may still read them,\n\
+                 # and every causal read waits for it.\n\
+                 hot_standby_feedback = on\n",
                 user = self.superuser(),
                 name = node.name,
             ));
