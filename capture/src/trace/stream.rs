@@ -27,7 +27,7 @@ const BATCH_BYTES: usize = 1 << 18;
 const QUEUE: usize = 256;
 /// The rows that are left when the source has ended are written into so many files at the same time: its processor is free then.
 const LAST_FILES: usize = 2;
-/// Rows below which they are not divided.
+/// The fewest rows for which such a file is worth it.
 const LEAST_ROWS: usize = 8192;
 /// Data of one request beyond this is not kept: a column of a file is limited to 2 GiB.
 const MAX_REQUEST_BYTES: usize = 512 << 20;
@@ -330,8 +330,8 @@ impl Filler {
 
     /// Writes these rows into so many files, at the same time, or into fewer where they are few.
     fn write(&mut self, order: &[Place], files: usize) -> Result<(), Error> {
-        let least = order.len().div_ceil(files.max(1)).max(LEAST_ROWS);
-        let parts: Vec<Part<'_>> = order.chunks(least).map(|order| self.part(order)).collect();
+        let files = files.min(order.len() / LEAST_ROWS).max(1);
+        let parts: Vec<Part<'_>> = order.chunks(order.len().div_ceil(files)).map(|order| self.part(order)).collect();
         let (builders, batches, shared) = (&mut self.builders, &self.batches, &*self.shared);
         let written: Vec<Result<File, Error>> = std::thread::scope(|scope| {
             let mut parts = parts.into_iter();
@@ -344,18 +344,19 @@ impl Filler {
         });
         let node = self.node.clone();
         let mut failure = None;
-        // The files before one that failed are told; those behind it would leave a hole.
-        let written: Vec<File> =
-            written.into_iter().map_while(|file| file.map_err(|error| failure = Some(error)).ok()).collect();
-        let rows: u64 = written.iter().flat_map(|file| &file.groups).map(|group| group.rows).sum();
-        let manifest = self.shared.update(|manifest| {
-            let table = table(manifest, node.as_deref());
-            table.files.extend(written);
-            table.requests += rows;
-            table.sessions = self.sessions.len() as u64;
-            table.window = self.window;
-        })?;
-        self.told = manifest.table(self.node.as_deref()).map(|table| table.losses.clone()).unwrap_or_default();
+        // What was written stays, also when another file could not be.
+        let mut failed = |error| failure = failure.take().or(Some(error));
+        let written: Vec<File> = written.into_iter().filter_map(|file| file.map_err(&mut failed).ok()).collect();
+        if !written.is_empty() {
+            let manifest = self.shared.update(|manifest| {
+                let table = table(manifest, node.as_deref());
+                table.requests += written.iter().flat_map(|file| &file.groups).map(|group| group.rows).sum::<u64>();
+                table.files.extend(written);
+                table.sessions = self.sessions.len() as u64;
+                table.window = self.window;
+            })?;
+            self.told = manifest.table(self.node.as_deref()).map(|table| table.losses.clone()).unwrap_or_default();
+        }
         failure.map_or(Ok(()), Err)
     }
 

@@ -81,3 +81,19 @@ fn large_groups_of_late_rows_stay_open_one_per_class() {
     assert!(keys.is_sorted());
     assert!(open <= 6, "{open} files were open at a time");
 }
+
+#[test]
+fn the_last_rows_are_divided_only_where_there_are_enough_for_two_files() {
+    for (rows, files) in [(1_i64, 1), (16_383, 1), (16_384, 2), (20_001, 2)] {
+        let dir = tempfile::tempdir().expect("directory");
+        // The later half finishes first.
+        let starts = (0..rows).map(|at| (at + rows / 2) % rows);
+        write(dir.path(), 65_536, starts.map(|start| Request::new(start as u64 % 7, 0, start, Kind::Query)));
+        let manifest = Reader::open(dir.path()).expect("opens").manifest().clone();
+        let held: Vec<u64> =
+            manifest.table.files.iter().map(|file| file.groups.iter().map(|group| group.rows).sum()).collect();
+        assert_eq!((held.len(), held.iter().sum()), (files, rows as u64));
+        assert!(held.iter().max() <= held.iter().min().map(|least| least + 1).as_ref(), "halves: {held:?}");
+        assert_eq!(read(dir.path()).0.iter().map(|key| key.0).collect::<Vec<_>>(), (0..rows).collect::<Vec<_>>());
+    }
+}
