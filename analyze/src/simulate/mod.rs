@@ -13,6 +13,7 @@ mod agreement;
 mod decisions;
 mod error;
 mod explain;
+mod intern;
 mod load;
 mod model;
 pub mod pgpool;

@@ -21,6 +21,7 @@ use splitproof_capture::sql::{Dialect, Facts, Function};
 use splitproof_capture::trace::{Engine, Request};
 use splitproof_replay::catalog::{Catalog, Volatility};
 
+use super::intern::Interned;
 use super::{About, Decision, Error, Model, Node, Nodes, Options, Sent};
 use crate::intent::Functions;
 use conf::Conf;
@@ -38,7 +39,7 @@ pub struct Pgpool {
     /// The system's functions.
     system: Functions,
     facts: RefCell<HashMap<u64, Arc<Facts>>>,
-    words: RefCell<HashMap<String, Arc<str>>>,
+    words: Interned,
     unknown_functions: Cell<u64>,
 }
 
@@ -64,7 +65,7 @@ impl Pgpool {
             catalog: options.catalog.clone(),
             system: Functions::new(Engine::Postgresql, None),
             facts: RefCell::default(),
-            words: RefCell::default(),
+            words: Interned::default(),
             unknown_functions: Cell::new(0),
         })
     }
@@ -114,13 +115,7 @@ impl Pgpool {
     }
 
     fn word(&self, text: &str) -> Arc<str> {
-        let mut words = self.words.borrow_mut();
-        if let Some(word) = words.get(text) {
-            return word.clone();
-        }
-        let word: Arc<str> = text.into();
-        words.insert(text.to_owned(), word.clone());
-        word
+        self.words.get(text)
     }
 
     fn decision(&self, sent: Sent, reason: &str, rule: Option<&str>) -> Decision {

@@ -30,7 +30,7 @@ mod spooky;
 mod words;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,6 +38,7 @@ use splitproof_capture::trace::Request;
 
 pub use config::Config;
 
+use super::intern::Interned;
 use super::{About, Decision, Error, Model, Options, RuleUse, Sent};
 use config::{User, Variables};
 use hostgroup::Hostgroups;
@@ -56,7 +57,7 @@ pub enum Holds {
 pub struct Proxysql {
     rules: Rules,
     hostgroups: Hostgroups,
-    words: RefCell<HashMap<String, Arc<str>>>,
+    words: Interned,
     groups: BTreeMap<u32, Arc<str>>,
     /// Users that no file names.
     strangers: RefCell<BTreeMap<String, u64>>,
@@ -76,7 +77,7 @@ impl Proxysql {
         Ok(Proxysql {
             rules: Rules::new(config),
             hostgroups,
-            words: RefCell::default(),
+            words: Interned::default(),
             groups,
             strangers: RefCell::default(),
             rewritten: Cell::new(0),
@@ -107,19 +108,8 @@ impl Proxysql {
         self.hostgroups.groups().find(|&group| holds_primary(group)).unwrap_or(0)
     }
 
-    /// Where ProxySQL listens is not in a trace that was recorded elsewhere.
-    fn listens(&self) -> Option<(String, u16)> {
-        None
-    }
-
     fn word(&self, text: &str) -> Arc<str> {
-        let mut words = self.words.borrow_mut();
-        if let Some(word) = words.get(text) {
-            return word.clone();
-        }
-        let word: Arc<str> = text.into();
-        words.insert(text.to_owned(), word.clone());
-        word
+        self.words.get(text)
     }
 
     fn group_word(&self, group: u32) -> Arc<str> {

@@ -20,8 +20,6 @@ pub struct Context {
     pub schema: String,
     /// The client's address, without its port.
     pub client: Option<String>,
-    /// ProxySQL's own address and port.
-    pub proxy: Option<(String, u16)>,
 }
 
 /// What the rules make of a statement.
@@ -178,23 +176,12 @@ impl Rules {
             // An address that is not known is not looked at.
             _ => true,
         };
-        let proxy = match &context.proxy {
-            Some((address, port)) => {
-                equal(&rule.proxy_addr, address) && rule.proxy_port.is_none_or(|wanted| wanted == *port)
-            }
-            None => true,
-        };
         let hashed = rule.digest.is_none_or(|wanted| hash.is_none_or(|hash| hash == wanted));
         let matched = match (&rule.match_digest, digest) {
             (Some(pattern), Some(digest)) => pattern.is_match(digest) != rule.negate,
             _ => true,
         };
-        equal(&rule.username, &context.user)
-            && equal(&rule.schemaname, &context.schema)
-            && client
-            && proxy
-            && hashed
-            && matched
+        equal(&rule.username, &context.user) && equal(&rule.schemaname, &context.schema) && client && hashed && matched
     }
 
     /// Goes through the rules that may match.

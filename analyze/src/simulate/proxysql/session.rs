@@ -72,7 +72,7 @@ impl<'a> Session<'a> {
         let schema = request.database.as_deref().filter(|database| !database.is_empty());
         let schema = schema.unwrap_or(&proxy.variables().default_schema).to_owned();
         let client = request.client.as_deref().map(|address| host(address).to_owned());
-        let context = Context { user: name.to_owned(), schema, client, proxy: proxy.listens() };
+        let context = Context { user: name.to_owned(), schema, client };
         let number = proxy.rules.context(&context);
         Session {
             proxy,
