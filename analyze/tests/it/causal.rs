@@ -3,7 +3,7 @@
 use splitproof_analyze::compare;
 use splitproof_analyze::comparison::{CausalMode, Comparison, Writer};
 
-use crate::scenario::{Scenario, compared, scenario};
+use crate::scenario::{Scenario, compared, options, scenario};
 
 /// The standby stands still from 10 ms on, and has everything from 70 ms on. The primary's samples are 10 ms apart.
 fn run() -> Scenario {
@@ -63,13 +63,8 @@ fn without_positions_nothing_is_reckoned() {
 fn stale(tag: Option<&str>) -> Comparison {
     let dir = tempfile::tempdir().unwrap();
     let options = compare::Options {
-        baseline: dir.path().join("baseline"),
-        candidate: dir.path().join("candidate"),
-        memory: 256 << 20,
-        fixture: None,
         client_tag: tag.map(String::from),
-        noise: Default::default(),
-        requests: None,
+        ..options(dir.path().join("baseline"), dir.path().join("candidate"))
     };
     run().write(&options.baseline);
     run().write(&options.candidate);

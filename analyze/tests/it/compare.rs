@@ -1,9 +1,9 @@
 //! Whole comparisons of small runs: every finding, and its absence.
 
-use splitproof_analyze::compare::{Error, Options, compare};
+use splitproof_analyze::compare::{Error, compare};
 use splitproof_analyze::comparison::{AnswerClass, Comparison, Destination, Writer};
 
-use crate::scenario::{compared, scenario};
+use crate::scenario::{compared, options, scenario};
 
 /// Position samples of a pair without lag: the standby is never more than a sample behind.
 fn positions(until_ms: u32) -> String {
@@ -387,16 +387,7 @@ fn the_recording_can_be_the_baseline() {
     let (recording, candidate) = (dir.path().join("recording"), dir.path().join("run"));
     scenario(CLEAN).write_recording(&recording);
     scenario(&with_positions(CLEAN)).write(&candidate);
-    let options = Options {
-        baseline: recording,
-        candidate,
-        memory: 256 << 20,
-        fixture: None,
-        client_tag: None,
-        noise: Default::default(),
-        requests: None,
-    };
-    let found = compare(&options).unwrap();
+    let found = compare(&options(recording, candidate)).unwrap();
     assert!(!found.baseline.run.has_evidence);
     assert!(found.baseline.grid.cells.is_empty());
     assert!(!found.metrics.contains_key("write_leakage_baseline"));

@@ -14,7 +14,7 @@
 //! `DISCONNECT` lines say when.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use splitproof_analyze::compare;
 use splitproof_analyze::comparison::Comparison;
@@ -326,18 +326,23 @@ impl Scenario {
     }
 }
 
-/// Writes two runs and compares them.
-pub fn compared(baseline: &Scenario, candidate: &Scenario) -> Result<Comparison, compare::Error> {
-    let dir = tempfile::tempdir().unwrap();
-    let options = compare::Options {
-        baseline: dir.path().join("baseline"),
-        candidate: dir.path().join("candidate"),
+/// A comparison of two directories, and nothing else asked for.
+pub fn options(baseline: PathBuf, candidate: PathBuf) -> compare::Options {
+    compare::Options {
+        baseline,
+        candidate,
         memory: 256 << 20,
         fixture: None,
         client_tag: None,
         noise: Default::default(),
         requests: None,
-    };
+    }
+}
+
+/// Writes two runs and compares them.
+pub fn compared(baseline: &Scenario, candidate: &Scenario) -> Result<Comparison, compare::Error> {
+    let dir = tempfile::tempdir().unwrap();
+    let options = options(dir.path().join("baseline"), dir.path().join("candidate"));
     baseline.write(&options.baseline);
     candidate.write(&options.candidate);
     compare::compare(&options)

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use splitproof_analyze::compare::{Options, compare};
+use splitproof_analyze::compare::compare;
 use splitproof_analyze::comparison::Comparison;
 use splitproof_analyze::gate::{Decision, Gate, Status, Verdict};
 
 use crate::compare::with_positions;
-use crate::scenario::{BASE_NS, Scenario, compared, scenario};
+use crate::scenario::{BASE_NS, Scenario, compared, options, scenario};
 
 /// Reads of a replica; in the slow one they take ten times as long.
 fn reads(slow: bool) -> String {
@@ -65,16 +65,7 @@ fn latencies_do_not_compare_with_those_of_the_recording() {
     let (baseline, candidate) = (dir.path().join("window"), dir.path().join("run"));
     scenario(&reads(false)).write_recording(&baseline);
     scenario(&reads(true)).write(&candidate);
-    let options = Options {
-        baseline,
-        candidate,
-        memory: 256 << 20,
-        fixture: None,
-        client_tag: None,
-        noise: Default::default(),
-        requests: None,
-    };
-    let found = compare(&options).unwrap();
+    let found = compare(&options(baseline, candidate)).unwrap();
     assert!(!found.metrics.keys().any(|name| name.contains("latency_delta") || name.ends_with("latency_ms_delta")));
     let verdict = verdict(&found, "p99_read_latency_delta_pct: '< 10'");
     assert_eq!(verdict.decision, Decision::CouldNotJudge);
