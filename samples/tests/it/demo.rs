@@ -1,6 +1,9 @@
 //! The demo in small: what today's configuration and the candidate show, against what is known of them.
 
+use std::ffi::OsStr;
+
 use crate::stage::stage;
+use crate::tools;
 
 #[test]
 fn the_candidates_three_mistakes_are_found_with_the_shapes_that_show_them() {
@@ -86,4 +89,26 @@ fn today_against_itself_shows_nothing_that_is_not_real() {
         assert!(!shape.why.is_empty());
     }
     assert!(named.iter().any(|shape| shape.shape.text.contains("now()") && shape.differ > 0), "{named:#?}");
+}
+
+#[test]
+fn the_model_of_pgpool_sends_every_request_where_pgpool_sent_it() {
+    let mut stage = stage();
+    let common = tools::sample("pgpool/common.conf");
+    for configuration in ["today", "candidate"] {
+        let played = stage.played(configuration, configuration);
+        let rules = tools::sample(&format!("pgpool/{configuration}.conf"));
+        let predicted = stage.path(&format!("predicted-{configuration}"));
+        let mut arguments: Vec<&OsStr> = ["simulate", "--format=json", "--router", "pgpool"].map(OsStr::new).to_vec();
+        for file in [&common, &rules] {
+            arguments.extend(["--rules".as_ref(), file.as_os_str()]);
+        }
+        arguments.extend([played.run.as_os_str(), "-o".as_ref(), predicted.as_os_str()]);
+        let simulated = tools::run("analyze", arguments);
+        assert_eq!(simulated.code, Some(0), "{simulated:?}");
+        let agreement = &simulated.json()["agreement"];
+        // The shop's window has more than two thousand requests that run on a node.
+        assert!(agreement["compared"].as_u64() > Some(2000), "{agreement}");
+        assert_eq!(agreement["agreed"], agreement["compared"], "{agreement}");
+    }
 }
